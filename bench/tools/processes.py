@@ -18,7 +18,7 @@ import uvloop
 from mcp.server.mcpserver import MCPServer
 
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox
 from atoll.runtime.doors.broker.broker import BrokerParts, serve_broker
 from atoll.runtime.journal.journal import Journal
 from atoll.runtime.policy.policy import StandingPolicy

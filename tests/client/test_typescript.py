@@ -11,7 +11,7 @@ import pytest
 
 import atoll
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox
 from tests.places import ROOT
 from tests.surfaces.http.world import world
 

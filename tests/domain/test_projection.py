@@ -4,7 +4,7 @@ from atoll.domain.event import Event
 from atoll.domain.ids import EventId, OrgId
 from atoll.domain.people.bearer import MODELS
 from atoll.domain.projection import ModelState, Projection
-from atoll.domain.sandbox.reported import AGENTS
+from atoll.domain.sandboxes.reported import AGENTS
 from atoll.wire.words.workers import SUMMARIES
 
 

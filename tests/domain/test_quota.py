@@ -17,7 +17,7 @@ from atoll.domain.quota import (
     spelled_quota,
     usage_of,
 )
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.wall.resources import Resources
 from atoll.testing.samples import sandbox
 from atoll.wire.words.sandboxes import State

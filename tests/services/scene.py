@@ -18,7 +18,7 @@ from atoll.adapters.storage.store import SqlStore, open_store
 from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.domain.event import Event, Gap
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
 from atoll.ports.leadership import Leadership
 from atoll.ports.outside.issuer import AgentIssuer
 from atoll.services.agents.agents import Agents

@@ -26,9 +26,15 @@ from atoll.domain.hosts.host import HourlyCost
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.schema import profile_document, read_profile
 from atoll.domain.routes.policy import Constraints, RouteOptions
-from atoll.domain.sandbox.project import ProjectRequest
-from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, Inputs, RepoRequest, SetupMetadata
-from atoll.domain.sandbox.task import TaskRequest
+from atoll.domain.sandboxes.project import ProjectRequest
+from atoll.domain.sandboxes.sandbox import (
+    Consumer,
+    CreateSandbox,
+    Inputs,
+    RepoRequest,
+    SetupMetadata,
+)
+from atoll.domain.sandboxes.task import TaskRequest
 from atoll.ports import Capabilities, Provision
 from atoll.surfaces.http.sandboxes.requests import mounts_of
 from atoll.wire.api.hosts.routes import MountBody
@@ -111,7 +117,7 @@ DESCRIBING = {
 ELSEWHERE = {
     "network.default": "below: it takes `deny` alone",
     "image": "tests/security/wall/test_roots.py: another root",
-    "workspace.mode": "domain/sandbox/test_create.py, tests/e2e: a mirror is filled or refused",
+    "workspace.mode": "domain/sandboxes/test_create.py, tests/e2e: a mirror is filled or refused",
     "resume_agents": "below: it acts on a start after a stop",
     "mcp.enabled": "tests/adapters/zygote/test_start.py, tests/services/people, tests/surfaces/mcp",
     "mcp.namespaces": "tests/surfaces/mcp/test_inside.py: tools are listed and called",

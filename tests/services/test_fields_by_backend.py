@@ -50,7 +50,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.interior.remote import INIT, RemoteMachine
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.demands import DEMANDS
-from atoll.domain.sandbox.sandbox import CreateSandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports import Capabilities, Provision
 from atoll.ports.extension import ExtensionSetup

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 import pytest
 
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox
 from atoll.ports import StoreUnavailable, Transaction
 from atoll.services.journals.events import AFTER_FAILURE, Note
 from atoll.services.sandboxes.reconciler import RETRY_SECONDS

@@ -11,7 +11,7 @@ from atoll.domain.errors import Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.profile import Profile
-from atoll.domain.sandbox.sandbox import CreateSandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox
 from atoll.ports import Provision
 from atoll.services.sandboxes.backend_watch import SURVEY_SECONDS
 from atoll.wire.words.sandboxes import State

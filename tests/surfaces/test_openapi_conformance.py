@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox
 from atoll.wiring.control.openapi import text
 from tests.places import ROOT
 from tests.surfaces.http.world import World, world

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from atoll.domain.hosts.host import Host
 from atoll.domain.ids import OrgId
 from atoll.domain.profile.profile import Placement
-from atoll.domain.sandbox.sandbox import LIVE, Sandbox
+from atoll.domain.sandboxes.sandbox import LIVE, Sandbox
 from atoll.domain.wall.resources import Resources
 from atoll.wire.words.hosts import HostKind, HostState
 from atoll.wire.words.sandboxes import State

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TypeAlias
 
 from atoll.domain.errors import Invalid, LimitReached
-from atoll.domain.sandbox.sandbox import LIVE, Sandbox
+from atoll.domain.sandboxes.sandbox import LIVE, Sandbox
 from atoll.domain.wall.resources import Resources
 from atoll.wire.words.sandboxes import State
 

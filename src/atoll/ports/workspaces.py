@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from atoll.domain.ids import OrgId
-from atoll.domain.sandbox.sandbox import RepoRequest, Sandbox, SandboxRepo
+from atoll.domain.sandboxes.sandbox import RepoRequest, Sandbox, SandboxRepo
 from atoll.ports.extension import Mount
 from atoll.ports.runtime import RuntimeClient
 

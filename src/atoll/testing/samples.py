@@ -6,7 +6,7 @@ from atoll.domain.event import EventDraft
 from atoll.domain.ids import PERSONAL_ORG, EventId, PrincipalId, SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.profile import Profile
-from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo
+from atoll.domain.sandboxes.sandbox import Attachment, Sandbox, SandboxRepo
 from atoll.domain.wall.isolation import Isolation
 from atoll.wire.words.sandboxes import Scope, State
 from atoll.wire.words.walls import IsolationLevel

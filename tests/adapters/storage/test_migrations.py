@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from atoll.adapters.storage.engines.sqlite import sqlite_url
 from atoll.adapters.storage.migrations import schema
 from atoll.adapters.storage.store import Settings, open_store
-from atoll.domain.sandbox.reported import read_agents
+from atoll.domain.sandboxes.reported import read_agents
 from tests.adapters.storage.test_store_sqlite import structure
 
 BEFORE_0021 = """

@@ -21,7 +21,7 @@ from atoll.domain.errors import (
     LimitReached,
     NotFound,
 )
-from atoll.domain.sandbox.image import read_reference
+from atoll.domain.sandboxes.image import read_reference
 from atoll.ports.images import ImageShelf, Tree
 from atoll.testing import (
     FakeImageBuilder,

@@ -7,7 +7,7 @@ from atoll.adapters.workspaces.empty import EmptyWorkspaces
 from atoll.adapters.workspaces.metadata_files import FILE, HomeMetadata
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
+from atoll.domain.sandboxes.sandbox import Sandbox, SandboxRepo
 from atoll.ports import MetadataFiles, RuntimeClient
 from atoll.testing import (
     FakeMetadataFiles,

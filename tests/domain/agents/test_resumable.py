@@ -13,9 +13,9 @@ from atoll.domain.agents.resumable import (
     without_agent,
 )
 from atoll.domain.profile.profile import Profile
-from atoll.domain.sandbox.lifecycle import step
-from atoll.domain.sandbox.sandbox import Attachment
-from atoll.domain.sandbox.stimulus import (
+from atoll.domain.sandboxes.lifecycle import step
+from atoll.domain.sandboxes.sandbox import Attachment
+from atoll.domain.sandboxes.stimulus import (
     AgentConversed,
     AgentEnded,
     AgentStarted,
@@ -25,7 +25,7 @@ from atoll.domain.sandbox.stimulus import (
     Start,
     Stop,
 )
-from tests.domain.sandbox.test_lifecycle import READY, after
+from tests.domain.sandboxes.test_lifecycle import READY, after
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CODEX = RunningAgent("t_1", "codex", "tui", otherwise=ResumeFallback.AFRESH)

@@ -37,9 +37,9 @@ from atoll.domain.inbox.item import (
     item_of_setup,
 )
 from atoll.domain.repository.project import ProjectFile
-from atoll.domain.sandbox.project import SandboxProject
-from atoll.domain.sandbox.reported import ReportedAgent
-from atoll.domain.sandbox.task import Task
+from atoll.domain.sandboxes.project import SandboxProject
+from atoll.domain.sandboxes.reported import ReportedAgent
+from atoll.domain.sandboxes.task import Task
 from atoll.testing.samples import sandbox
 from atoll.wire.contract.agents import CardRecord, StatusOption, StatusRecord
 from atoll.wire.words.agents import AnswerBy, ItemKind

@@ -20,7 +20,7 @@ from atoll.domain.repository.project_file import (
     read_project,
 )
 from atoll.domain.repository.project_schema import project_schema
-from atoll.domain.sandbox.project import widened
+from atoll.domain.sandboxes.project import widened
 from atoll.wire.words.library import ProposalKind
 from atoll.wire.words.networks import NetworkMode
 from tests.places import ROOT

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.errors import Invalid
-from atoll.domain.sandbox.sandbox import RepoRequest
+from atoll.domain.sandboxes.sandbox import RepoRequest
 from atoll.domain.workers.create import (
     RETENTION_SECONDS,
     CreateWorker,

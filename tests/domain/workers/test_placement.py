@@ -20,7 +20,7 @@ from atoll.domain.routes.decision import RouteRequest, decide
 from atoll.domain.routes.health import Attempt
 from atoll.domain.routes.policy import DESKTOP
 from atoll.domain.routes.record import RouteRecord
-from atoll.domain.sandbox.sandbox import Attachment, Sandbox
+from atoll.domain.sandboxes.sandbox import Attachment, Sandbox
 from atoll.domain.wall.isolation import Isolation
 from atoll.domain.workers.create import WorkerId
 from atoll.domain.workers.lifecycle import Died, Reattach, Silent, Stimulus

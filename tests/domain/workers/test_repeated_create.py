@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from atoll.domain.errors import Conflict
-from atoll.domain.sandbox.sandbox import RepoRequest
+from atoll.domain.sandboxes.sandbox import RepoRequest
 from atoll.domain.workers.create import RETENTION_SECONDS, CreateWorker, WorkerId, WorkerTeardown
 from atoll.domain.workers.repeated_create import FIELDS, ExistingWorker, check_repeated, names_of
 from atoll.domain.workers.selection import Selection

@@ -16,8 +16,8 @@ import pytest
 from atoll.domain.approvals.approval import Approval, Requester, SecretAsk
 from atoll.domain.ids import PERSONAL_ORG, ApprovalId, PrincipalId, SandboxId
 from atoll.domain.repository.repository import read_local
-from atoll.domain.sandbox.pull_order import PullDraft, PullOrder
-from atoll.domain.sandbox.sandbox import SandboxRepo
+from atoll.domain.sandboxes.pull_order import PullDraft, PullOrder
+from atoll.domain.sandboxes.sandbox import SandboxRepo
 from atoll.ports.kept import KeptWorktree
 from atoll.wire.words.people import OrgRole
 from tests.surfaces.http.team import Team, team_of

@@ -18,7 +18,7 @@ from atoll.domain.event import Event
 from atoll.domain.ids import ApprovalId, PrincipalId, ShareId
 from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON, GuestAccess
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.secrets.secret import Secret, Use
 from atoll.services.secrets.secrets import SetSecret
 from atoll.wire.words.approvals import ApprovalState, GrantScope

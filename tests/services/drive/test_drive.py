@@ -27,7 +27,7 @@ from atoll.domain.errors import (
 )
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON, TokenAccess
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.secrets.secret import Use
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports import RuntimeClient

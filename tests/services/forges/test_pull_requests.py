@@ -13,7 +13,7 @@ from atoll.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SecretId
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.repository.forge import NewPull
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.secrets.secret import Secret, Use, bound_to
 from atoll.ports.store.secrets import Kept
 from atoll.services.forges.pull_requests import PullOffer, PullRequests

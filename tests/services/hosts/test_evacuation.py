@@ -17,7 +17,7 @@ from atoll.domain.errors import Conflict, Failed
 from atoll.domain.hosts.host import Host
 from atoll.domain.ids import HostId, RouteId
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports.extension import RELOCATE, Capabilities, CleanupReport, Handle
 from atoll.services.hosts.evacuation import Evacuation
 from atoll.services.hosts.hosts import Hosts

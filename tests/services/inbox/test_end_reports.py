@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from atoll.domain.event import Event
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.inbox.end_reports import EndReports

@@ -11,8 +11,8 @@ from atoll.domain.ids import PrincipalId
 from atoll.domain.inbox.item import InboxItem
 from atoll.domain.logins.agent_login import AgentLoginRecord
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.pull_order import Checkout
-from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
+from atoll.domain.sandboxes.pull_order import Checkout
+from atoll.domain.sandboxes.sandbox import Sandbox, SandboxRepo
 from atoll.ports.kept import HeldPush, KeptWorktree
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.dashboards.mentions import DashboardMentions

@@ -3,8 +3,8 @@
 import asyncio
 
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
-from atoll.domain.sandbox.task import TaskRequest
+from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
+from atoll.domain.sandboxes.task import TaskRequest
 from atoll.services.journals.journal_poll import LATELY, POLL_SECONDS
 from tests.peers.contract import AGENT
 from tests.services.journals.test_journals import entry

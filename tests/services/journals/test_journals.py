@@ -6,7 +6,7 @@ import pytest
 from atoll.adapters.storage.store import SqlStore
 from atoll.domain.errors import Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import StoreUnavailable
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.journals.journals import Journals

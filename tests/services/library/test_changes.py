@@ -13,7 +13,7 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.repository.changes import ChangedFile, Changes
 from atoll.domain.repository.diff import MAX_FILE_LINES, FileDiff, read_diff
 from atoll.domain.repository.raster import Raster
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.services.library import changes as changes_module
 from atoll.services.library.changes import Comparison, DiffStyle, WorkingTrees
 from atoll.services.library.tree_edits import TreeEdits

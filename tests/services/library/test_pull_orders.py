@@ -7,8 +7,8 @@ import pytest
 
 from atoll.domain.errors import Conflict, NotFound
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.pull_order import Checkout, PullDraft, PullOrder, PullResult
-from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
+from atoll.domain.sandboxes.pull_order import Checkout, PullDraft, PullOrder, PullResult
+from atoll.domain.sandboxes.sandbox import Sandbox, SandboxRepo
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.library.pull_orders import PullOrders

@@ -17,7 +17,7 @@ from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store
 from atoll.domain.event import Event
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import EventQuery
 from atoll.ports.kept import KeptWorktree, bundle_name
 from atoll.services.ground import Ground

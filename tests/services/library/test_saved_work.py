@@ -13,7 +13,7 @@ import pytest
 from atoll.adapters.kept.folder import KeptFolder
 from atoll.domain.errors import Conflict
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports.kept import TREE, KeptWorktree, bundle_name
 from atoll.services.identifiers import Identifiers
 from atoll.services.library.checkout_scripts import BUNDLE_UNCOMMITTED

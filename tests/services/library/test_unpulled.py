@@ -12,7 +12,7 @@ import pytest
 
 from atoll.domain.errors import Conflict, Failed, Forbidden, NotFound
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import PulledTip, Sandbox
+from atoll.domain.sandboxes.sandbox import PulledTip, Sandbox
 from atoll.services.library import unpulled
 from atoll.services.library.unpulled import UnpulledPlace, UnpulledWork, files_beside
 from atoll.services.scripts import Script

@@ -15,7 +15,7 @@ from atoll.domain.errors import Conflict, Invalid, NotFound, Unavailable
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.domain.repository.repository import read_remote
-from atoll.domain.sandbox.sandbox import RepoRequest, Sandbox, SandboxRepo
+from atoll.domain.sandboxes.sandbox import RepoRequest, Sandbox, SandboxRepo
 from atoll.ports.repositories import StoredRepository
 from atoll.services.library.checkout_scripts import BUNDLE_UNCOMMITTED
 from atoll.services.library.workspaces import Workspaces

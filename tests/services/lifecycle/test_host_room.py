@@ -10,7 +10,7 @@ from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import Conflict, NoRoute
 from atoll.domain.hosts.host import LOCAL_HOST, Capacity, Host
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Capabilities
 from atoll.wire.words.hosts import HostKind, HostState

@@ -7,7 +7,7 @@ from atoll.domain.ids import PrincipalId
 from atoll.domain.network.bounds import UNBOUNDED, NetworkBounds
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.routes.policy import RouteOptions
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.policies.policies import Policies

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from atoll.domain.event import EventDraft, Json
 from atoll.domain.event_retention import Removal
 from atoll.domain.ids import EventId
-from atoll.domain.sandbox.reported import AGENTS, MAX_REPORTED_AGENTS, read_agents
+from atoll.domain.sandboxes.reported import AGENTS, MAX_REPORTED_AGENTS, read_agents
 from atoll.ports import Store, Transaction
 from atoll.services.lifecycle.projections import Projections, Rebuild, catch_up
 from atoll.testing import FakeLeadership

@@ -10,7 +10,7 @@ from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.domain.errors import Failed
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports.extension import Handle, Reachability
 from atoll.services.lifecycle.runtime_tokens import MAX_OPENED, RuntimeTokens
 from tests.services.scene import Scene, opened

@@ -19,7 +19,7 @@ from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached, NotF
 from atoll.domain.ids import PrincipalId
 from atoll.domain.logins.agent_login import AgentLoginRecord
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.secrets.secret import Use
 from atoll.ports import Capabilities
 from atoll.ports.outside.issuer import DeviceCode
@@ -36,7 +36,7 @@ from atoll.wire.words.agents import LoginMethod, LoginState
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.secrets import Purpose
 from atoll.wire.words.walls import IsolationLevel
-from tests.domain.sandbox.test_lifecycle import new_sandbox
+from tests.domain.sandboxes.test_lifecycle import new_sandbox
 from tests.services.approvals.test_approvals import collected, entry
 from tests.services.scene import Scene, body_of, scene
 from tests.services.secrets.test_secrets import accepting, policies, request

@@ -9,7 +9,7 @@ import pytest
 
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.tools.rule import ProfileTools
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.people.settings import TokenSettings

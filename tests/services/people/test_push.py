@@ -11,7 +11,7 @@ from atoll.domain.errors import AtollError, Failed, Forbidden, LimitReached, Not
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.people.push import PER_WINDOW, PushSubscription, PushTarget
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Note, draft_of

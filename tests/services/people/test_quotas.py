@@ -8,7 +8,7 @@ import pytest
 from atoll.domain.errors import AtollError, Failed, LimitReached
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.quota import Quota
-from atoll.domain.sandbox.sandbox import CreateSandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox
 from atoll.domain.wall.resources import Resources
 from atoll.ports.store.quotas import OPENING
 from atoll.wire.contract.terminals import OpenBody

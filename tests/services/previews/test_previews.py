@@ -9,7 +9,7 @@ from atoll.domain.ids import OrgId, PreviewId
 from atoll.domain.paging import PageQuery
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.previews.preview import MAX_PREVIEWS, PreviewRequest
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.services.previews.previews import Previews, PreviewWatch
 from atoll.wire.words.previews import PreviewState
 from tests.peers.contract import SESSION

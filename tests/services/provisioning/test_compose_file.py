@@ -6,7 +6,7 @@ from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.compose.reading import read_stack
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox, Inputs, Sandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox, Inputs, Sandbox
 from atoll.ports.extension import Capabilities
 from atoll.services.provisioning.compose_file import read_compose_file
 from atoll.testing.fakes.workspaces import FakeWorkspaces

@@ -8,7 +8,7 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox, SetupMetadata
+from atoll.domain.sandboxes.sandbox import Sandbox, SetupMetadata
 from atoll.wire.contract.agents import OpenAgentBody
 from atoll.wire.contract.terminals import OpenBody
 from tests.peers.contract import AGENT, SESSION

@@ -7,7 +7,7 @@ import pytest
 from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import Forbidden, Unavailable
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Capabilities
 from atoll.services.policies.network_boundary import NetworkBoundary
 from atoll.services.policies.settings import PolicySettings

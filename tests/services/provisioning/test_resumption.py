@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from atoll.domain.agents.resumable import ResumeFallback, RunningAgent
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from tests.peers.contract import AGENT
 from tests.services.journals.test_journals import entry
 from tests.services.scene import Scene, body_of, scene

@@ -15,7 +15,7 @@ from atoll.domain.profile.demands import SUDO
 from atoll.domain.profile.profile import Profile
 from atoll.domain.quota import Quota
 from atoll.domain.routes.policy import RouteOptions, RouteRules
-from atoll.domain.sandbox.sandbox import CreateSandbox, Inputs
+from atoll.domain.sandboxes.sandbox import CreateSandbox, Inputs
 from atoll.ports import Capabilities
 from atoll.services.routes import candidates
 from atoll.wire.words.hosts import HostKind, HostState

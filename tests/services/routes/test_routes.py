@@ -24,7 +24,7 @@ from atoll.domain.routes.policy import (
     RoutePolicy,
     RouteRules,
 )
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Capabilities
 from atoll.services.lifecycle.host_room import HostRoom

@@ -9,7 +9,7 @@ from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.agents.acp.added import AcpDefinition
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
 from atoll.ports import Capabilities
 from atoll.services.provisioning.seeds import SEED
 from atoll.wire.contract.agents import OpenAgentBody

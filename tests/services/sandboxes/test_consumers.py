@@ -4,8 +4,8 @@ import pytest
 
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.consumer import ConsumerEnd
-from atoll.domain.sandbox.sandbox import Consumer
+from atoll.domain.sandboxes.consumer import ConsumerEnd
+from atoll.domain.sandboxes.sandbox import Consumer
 from atoll.services.sandboxes.consumers import Consumers
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.sandboxes import Scope, State

@@ -9,7 +9,7 @@ import pytest
 from atoll.adapters.extensions.in_memory import FailurePoint
 from atoll.domain.errors import Conflict, Failed, Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
 from atoll.services.sandboxes.backend_watch import SURVEY_SECONDS
 from atoll.services.sandboxes.maintenance import ALONE_SECONDS, IDLE_SECONDS, MOST_SECONDS
 from atoll.wire.words.sandboxes import State

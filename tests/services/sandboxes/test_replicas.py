@@ -14,7 +14,7 @@ from atoll.domain.errors import Failed
 from atoll.domain.event_kind import KINDS
 from atoll.domain.hosts.host import NOT_TRUSTED
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
 from atoll.ports import StoreUnavailable
 from atoll.services.journals.events import Note
 from atoll.services.sandboxes.replica_watch import POLICY_EVENTS

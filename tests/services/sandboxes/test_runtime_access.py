@@ -8,7 +8,7 @@ import pytest
 
 from atoll.domain.errors import Conflict, Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.execs import ExecBody, stream_exec
 from atoll.wire.contract.files import pack_files

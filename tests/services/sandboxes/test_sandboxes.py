@@ -18,7 +18,7 @@ from atoll.domain.hosts.host import NOT_TRUSTED
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoRequest, Sandbox
+from atoll.domain.sandboxes.sandbox import Consumer, CreateSandbox, RepoRequest, Sandbox
 from atoll.services.provisioning.orders import completed
 from atoll.services.sandboxes.backend_watch import SURVEY_SECONDS
 from atoll.surfaces.http.serving.answers import runtime_body

@@ -11,8 +11,8 @@ import pytest
 
 from atoll.domain.errors import Conflict
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
-from atoll.domain.sandbox.task import TaskRequest
+from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
+from atoll.domain.sandboxes.task import TaskRequest
 from atoll.wire.words.sandboxes import State, TaskState
 from tests.peers.contract import AGENT
 from tests.services.scene import Scene, opened

@@ -8,8 +8,8 @@ import pytest
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
-from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.sandbox.task import Task, TaskRequest
+from atoll.domain.sandboxes.sandbox import Sandbox
+from atoll.domain.sandboxes.task import Task, TaskRequest
 from atoll.services.inbox.inbox import InboxAnswer
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.sandboxes import TaskState

@@ -12,7 +12,7 @@ from atoll.domain.hooks.hook import bound_to as hook_binding
 from atoll.domain.ids import PERSONAL_ORG, HookId, PrincipalId
 from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox, SetupMetadata
+from atoll.domain.sandboxes.sandbox import Sandbox, SetupMetadata
 from atoll.domain.secrets.secret import Place, Secret, Use
 from atoll.ports import RuntimeClient
 from atoll.ports.extension import Capabilities

@@ -20,8 +20,8 @@ from atoll.domain.people.capability import EVERY_CAPABILITY, Capability
 from atoll.domain.people.principal import LOCAL_PERSON, Principal, TokenAccess
 from atoll.domain.people.token import NEVER_INSIDE
 from atoll.domain.routes.policy import RouteOptions
-from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox, SetupMetadata
-from atoll.domain.sandbox.task import TaskRequest
+from atoll.domain.sandboxes.sandbox import CreateSandbox, RepoRequest, Sandbox, SetupMetadata
+from atoll.domain.sandboxes.task import TaskRequest
 from atoll.services.tools.children import Children
 from atoll.wire.words.networks import NetworkMode
 from atoll.wire.words.sandboxes import State

@@ -17,7 +17,7 @@ from atoll.domain.errors import Forbidden, Invalid, LimitReached
 from atoll.domain.event import Json
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import LOCAL_PERSON, Principal, TokenAccess
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.tools.answer import Answer
 from atoll.domain.tools.tool import Effects, Tool
 from atoll.services.ground import Ground

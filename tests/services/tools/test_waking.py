@@ -12,7 +12,7 @@ from atoll.domain.errors import Conflict, Unavailable
 from atoll.domain.event import Event, Json, sandbox_stream
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.tools.answer import Answer
 from atoll.domain.tools.waking import AGAIN, AGAIN_LATER, MAX_WAKES, SETTLING
 from atoll.services.journals.events import Note

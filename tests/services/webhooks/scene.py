@@ -17,7 +17,7 @@ from atoll.adapters.webhooks.settings import WebhookSettings
 from atoll.domain.event import Event, Json
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import EventQuery
 from atoll.ports.senders.webhooks import WebhookSender
 from atoll.services.ground import Ground

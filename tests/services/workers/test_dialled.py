@@ -24,7 +24,7 @@ from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.routes.candidate import Candidate
 from atoll.domain.routes.decision import Decision, RouteRequest, decide
 from atoll.domain.routes.policy import DESKTOP
-from atoll.domain.sandbox.sandbox import CreateSandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox
 from atoll.domain.workers.create import CreateWorker, WorkerId, WorkerTeardown
 from atoll.domain.workers.dialled import (
     HostAct,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.workers.create import WorkerTeardown
 from atoll.domain.workers.lifecycle import (
     Died,

@@ -17,7 +17,7 @@ from atoll.domain.errors import Failed, Invalid, NotFound, Unavailable
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId, WorkerKey
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.profile import Profile
-from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox, RepoRequest, Sandbox
 from atoll.domain.terminals.softlock import Work
 from atoll.domain.workers.create import CreateWorker, WorkerId
 from atoll.domain.workers.heartbeat import Lease

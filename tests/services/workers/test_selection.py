@@ -17,7 +17,7 @@ from atoll.domain.ids import PrincipalId, WorkerKey
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.routes.health import Health
 from atoll.domain.routes.policy import Constraints
-from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest
+from atoll.domain.sandboxes.sandbox import CreateSandbox, RepoRequest
 from atoll.domain.workers.create import CreateWorker, WorkerId, WorkerTeardown
 from atoll.domain.workers.lifecycle import Died, Silent
 from atoll.domain.workers.record import WorkerEvent, WorkerRecord

@@ -9,7 +9,7 @@ import pytest
 
 from atoll.domain.overview.usage import DoorCounts
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.workers.artifact import WorkerArtifact
 from atoll.domain.workers.ledger import Response, WorkerRequest
 from atoll.domain.workers.snapshot import WorkerUsage

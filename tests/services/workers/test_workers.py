@@ -25,7 +25,7 @@ from atoll.domain.paging import PageQuery
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.routes.candidate import Candidate
 from atoll.domain.routes.decision import Decision, RouteRequest, decide
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
 from atoll.domain.workers.create import CreateWorker, WorkerId, WorkerTeardown
 from atoll.domain.workers.ledger import LOST, Response, WorkerRequest
 from atoll.domain.workers.lifecycle import Silent

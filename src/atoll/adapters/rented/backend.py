@@ -22,7 +22,7 @@ from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.interior.remote import INIT
 from atoll.domain.profile.profile import Profile
-from atoll.domain.sandbox.image import HOST
+from atoll.domain.sandboxes.image import HOST
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import Capabilities, CleanupReport, Provision, RentedPlace
 from atoll.ports.far import FarBox, FarPlace, LinkTerms

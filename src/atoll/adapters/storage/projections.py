@@ -27,8 +27,8 @@ from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.event import SANDBOX_STREAMS
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.projection import ModelState, StoredModel
-from atoll.domain.sandbox.reported import AGENTS, read_agents
-from atoll.domain.sandbox.sandbox import RUNNING
+from atoll.domain.sandboxes.reported import AGENTS, read_agents
+from atoll.domain.sandboxes.sandbox import RUNNING
 from atoll.ports.database import ProjectionLag
 from atoll.ports.store.projections import ProjectionRows, TallyRows
 from atoll.wire.words.approvals import ApprovalState

@@ -22,7 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.columns import metadata, to_us
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.quota import Quota
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports.store.quotas import COMMAND, QuotaRows, SessionRows
 
 quotas = Table(

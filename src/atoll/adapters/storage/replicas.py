@@ -11,8 +11,8 @@ from atoll.adapters.storage.columns import metadata, to_us
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.login import LoginBook
-from atoll.domain.sandbox.owed import Owed
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.owed import Owed
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports.extension import Reachability
 from atoll.ports.store.replicas import LoginRows, MaintenanceRows, ReplicaRows
 

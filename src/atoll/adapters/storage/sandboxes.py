@@ -34,8 +34,8 @@ from atoll.domain.errors import Conflict
 from atoll.domain.hosts.host import LOCAL
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
-from atoll.domain.sandbox.create import agent_key
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.create import agent_key
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Holding, IdempotencyRecord, SandboxQuery
 from atoll.ports.store.sandboxes import IdempotencyRows, SandboxRows
 from atoll.wire.words.sandboxes import Scope, State

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from atoll.adapters.trees.index import TreeRecord, read_index
 from atoll.domain.errors import Invalid
-from atoll.domain.sandbox.image import hex_of, is_tree_name, read_reference
+from atoll.domain.sandboxes.image import hex_of, is_tree_name, read_reference
 from atoll.ports.images import Tree
 
 OCI = "oci"

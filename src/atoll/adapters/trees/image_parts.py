@@ -16,7 +16,7 @@ from typing import TypeVar
 import msgspec
 
 from atoll.domain.errors import Failed, Invalid
-from atoll.domain.sandbox.image import hex_of
+from atoll.domain.sandboxes.image import hex_of
 from atoll.wire.http.unreadable import UNREADABLE
 
 MAX_DOCUMENT_BYTES = 4 * 2**20

@@ -28,7 +28,7 @@ from atoll.adapters.trees.image_parts import (
     read_document,
 )
 from atoll.domain.errors import AtollError, Failed, Forbidden, LimitReached, NotFound, Unavailable
-from atoll.domain.sandbox.image import Reference, hex_of
+from atoll.domain.sandboxes.image import Reference, hex_of
 
 Report = Callable[[str], None]
 CHUNK_BYTES = 2**20

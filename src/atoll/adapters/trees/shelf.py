@@ -25,7 +25,7 @@ from atoll.adapters.trees.index import TreeRecord, changed, read_index
 from atoll.adapters.trees.unpack import MIB, TreeLimits, Unpacked, unpack
 from atoll.adapters.turns import lock_in_turn
 from atoll.domain.errors import AtollError, Conflict, Failed, Forbidden, NotFound
-from atoll.domain.sandbox.image import hex_of, is_tree_name, read_reference, read_tree_name
+from atoll.domain.sandboxes.image import hex_of, is_tree_name, read_reference, read_tree_name
 from atoll.ports.images import Tree
 
 Report = Callable[[str], None]

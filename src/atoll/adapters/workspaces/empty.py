@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import OrgId
-from atoll.domain.sandbox.sandbox import RepoRequest, Sandbox, SandboxRepo
+from atoll.domain.sandboxes.sandbox import RepoRequest, Sandbox, SandboxRepo
 from atoll.ports import Mount, RuntimeClient
 
 _NONE = "This Atoll keeps no repositories: make a sandbox without."

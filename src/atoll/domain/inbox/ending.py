@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from atoll.domain.approvals.approval import spelled_out
 from atoll.domain.duration import spell_duration
 from atoll.domain.inbox.item import InboxItem
-from atoll.domain.sandbox.lifetime import end_of, extension_of, warning_at
-from atoll.domain.sandbox.sandbox import KEPT, Sandbox
+from atoll.domain.sandboxes.lifetime import end_of, extension_of, warning_at
+from atoll.domain.sandboxes.sandbox import KEPT, Sandbox
 from atoll.wire.contract.agents import StatusOption
 from atoll.wire.words.agents import AnswerBy, ItemKind
 

@@ -22,8 +22,8 @@ from atoll.domain.approvals.approval import (
     spelled_out,
 )
 from atoll.domain.dashboards.mention import DashboardMention, MentionKind
-from atoll.domain.sandbox.reported import ReportedAgent
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.reported import ReportedAgent
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.wire.contract.agents import CardRecord, StatusOption
 from atoll.wire.words.agents import AnswerBy, ItemKind
 from atoll.wire.words.approvals import GrantScope

@@ -12,7 +12,7 @@ from atoll.domain.duration import MAX_SECONDS
 from atoll.domain.errors import Invalid
 from atoll.domain.routes.health import Attempt
 from atoll.domain.routes.policy import DESKTOP, RouteOptions
-from atoll.domain.sandbox.sandbox import RepoRequest
+from atoll.domain.sandboxes.sandbox import RepoRequest
 from atoll.domain.workers.selection import (
     NO_SELECTION,
     Selection,

@@ -9,7 +9,7 @@ from atoll.domain.event import Json
 from atoll.domain.ids import SANDBOX_ID, DesktopId, SandboxId, WorkerKey
 from atoll.domain.routes.policy import DESKTOP
 from atoll.domain.routes.record import RouteRecord
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, keeps_files
+from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox, keeps_files
 from atoll.domain.wall.isolation import Isolation
 from atoll.domain.workers.create import WorkerId
 from atoll.domain.workers.lifecycle import Died, Silent, Stimulus

@@ -7,7 +7,7 @@ from typing import Any, Final
 from atoll.domain.errors import Conflict
 from atoll.domain.profile.schema import profile_id
 from atoll.domain.routes.policy import DESKTOP, RouteOptions
-from atoll.domain.sandbox.repeated_create import same_repositories
+from atoll.domain.sandboxes.repeated_create import same_repositories
 from atoll.domain.workers.create import PARTS, CreateWorker, WorkerTeardown
 from atoll.domain.workers.selection import Selection, extension_of
 from atoll.wire.words.routes import ExecutionMode

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.quota import Quota
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 
 OPENING = "opening_"
 """Prefix of the id of a place whose session is being opened."""

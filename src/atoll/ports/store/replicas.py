@@ -6,8 +6,8 @@ from typing import Protocol
 
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.login import LoginBook
-from atoll.domain.sandbox.owed import Owed
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.owed import Owed
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports.extension import Reachability
 
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.wire.words.sandboxes import State
 
 
@@ -25,7 +25,7 @@ class SandboxQuery:
 @dataclass(frozen=True, slots=True)
 class Holding:
     """A sandbox as it counts against its owner's limit and names. `agent_key` is set when its
-    scope is `agent`: profile and consumer, as `domain.sandbox.create.agent_key` spells them."""
+    scope is `agent`: profile and consumer, as `domain.sandboxes.create.agent_key` spells them."""
 
     id: SandboxId
     name: str

@@ -7,8 +7,8 @@ from atoll.domain.event import SANDBOX_STREAMS, Event, sandbox_stream
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
 from atoll.domain.projection import ModelState
-from atoll.domain.sandbox.reported import AGENTS, ReportedAgent, agents_in, urgency
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.reported import AGENTS, ReportedAgent, agents_in, urgency
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Bus, EventQuery, SandboxQuery, Store, Transaction
 
 MAX_SANDBOXES = 1000
@@ -38,7 +38,7 @@ class AgentsUpdate:
 
 
 class AgentStatuses:
-    """The statuses of agents, as `domain.sandbox.reported.AGENTS` derives them from the log."""
+    """The statuses of agents, as `domain.sandboxes.reported.AGENTS` derives them from the log."""
 
     def __init__(self, store: Store, bus: Bus) -> None:
         self._store = store

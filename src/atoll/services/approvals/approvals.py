@@ -34,7 +34,7 @@ from atoll.domain.network.switch import NetworkChange
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import SYSTEM, Principal
-from atoll.domain.sandbox.sandbox import may_see
+from atoll.domain.sandboxes.sandbox import may_see
 from atoll.domain.secrets.secret import Secret
 from atoll.ports import ApprovalQuery, Transaction
 from atoll.services.approvals.settlement import bring_up_to_date, close_overtaken, sweep

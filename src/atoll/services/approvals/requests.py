@@ -32,7 +32,7 @@ from atoll.domain.event import EventDraft
 from atoll.domain.ids import ApprovalId, PrincipalId, SecretId
 from atoll.domain.network.host import canonical_host
 from atoll.domain.people.principal import SYSTEM
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.secrets.secret import in_scope
 from atoll.ports import Transaction
 from atoll.services.approvals.running_commands import HANDLERS, runs_beside

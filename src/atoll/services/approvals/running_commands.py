@@ -6,7 +6,7 @@ A request beside one may be its own, and no agent's. The rows know it as far as 
 from collections.abc import Mapping
 from typing import Final
 
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
+from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
 from atoll.ports import Transaction
 from atoll.ports.store.quotas import COMMAND, OPENING
 from atoll.services.journals.entries import EntryHandler, JournalOutcome, ReportedEntry

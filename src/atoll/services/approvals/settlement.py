@@ -17,7 +17,7 @@ from atoll.domain.ids import SecretId
 from atoll.domain.network.egress import host_matches
 from atoll.domain.network.switch import rules_of
 from atoll.domain.people.principal import SYSTEM
-from atoll.domain.sandbox.sandbox import GONE, RUNNING, Sandbox
+from atoll.domain.sandboxes.sandbox import GONE, RUNNING, Sandbox
 from atoll.ports import Transaction
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground

@@ -15,7 +15,7 @@ from atoll.domain.dashboards.dashboard import (
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import (
+from atoll.domain.sandboxes.sandbox import (
     RUNNING,
     CreateSandbox,
     Sandbox,

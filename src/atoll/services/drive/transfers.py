@@ -32,7 +32,7 @@ from atoll.domain.errors import (
 )
 from atoll.domain.event import Json, sandbox_stream
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import RuntimeClient
 from atoll.services.drive.connections import DriveConnections, check_person
 from atoll.services.journals.events import Events, Note

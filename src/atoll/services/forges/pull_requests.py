@@ -24,7 +24,7 @@ from atoll.domain.repository.forge import (
     repository_at,
 )
 from atoll.domain.repository.repository import read_commit
-from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo, check_may_manage
+from atoll.domain.sandboxes.sandbox import Sandbox, SandboxRepo, check_may_manage
 from atoll.domain.secrets.secret import Secret, applied, bound_to
 from atoll.ports.outside.forge import Forge
 from atoll.ports.runtime import RuntimeClient

@@ -8,7 +8,7 @@ from atoll.domain.errors import AtollError, Conflict
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
 from atoll.domain.routes.decision import Decision
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
+from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
 from atoll.ports import Extension, Transaction
 from atoll.services.ground import Ground
 from atoll.services.provisioning.relocation import relocating

@@ -13,8 +13,8 @@ from atoll.domain.errors import AtollError
 from atoll.domain.event import SANDBOX_STREAMS, Event, EventDraft, Json, sandbox_stream
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON, SYSTEM
-from atoll.domain.sandbox.lifetime import end_of, extension_of
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
+from atoll.domain.sandboxes.lifetime import end_of, extension_of
+from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
 from atoll.services.library.pushes import HeldPushes

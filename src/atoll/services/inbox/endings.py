@@ -14,8 +14,8 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.inbox.ending import EXTEND, LET_END, item_of_end
 from atoll.domain.inbox.item import InboxItem
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.lifetime import end_waits, extension_of
-from atoll.domain.sandbox.sandbox import KEPT, LIVE, RUNNING, Sandbox
+from atoll.domain.sandboxes.lifetime import end_waits, extension_of
+from atoll.domain.sandboxes.sandbox import KEPT, LIVE, RUNNING, Sandbox
 from atoll.ports import SandboxQuery
 from atoll.ports.kept import HeldPush
 from atoll.services.ground import Ground

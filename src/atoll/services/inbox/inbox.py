@@ -33,10 +33,10 @@ from atoll.domain.inbox.item import (
 from atoll.domain.inbox.login import PREFIX as LOGIN_ID
 from atoll.domain.inbox.login import item_of_login
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.pull_order import PullDraft
-from atoll.domain.sandbox.reported import ReportedAgent
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
-from atoll.domain.sandbox.task_queue import waits_for_person
+from atoll.domain.sandboxes.pull_order import PullDraft
+from atoll.domain.sandboxes.reported import ReportedAgent
+from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
+from atoll.domain.sandboxes.task_queue import waits_for_person
 from atoll.ports.kept import HeldPush, KeptWorktree
 from atoll.services.agents.agents import Agents
 from atoll.services.agents.statuses import AgentStatuses, PlacedAgent

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from atoll.domain.event import Json
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import SYSTEM, Principal
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.wire.words.events import ActorKind
 
 _OWN_STATES = frozenset({"the agent", "asked", "no prompt", "quiet", "ended"})

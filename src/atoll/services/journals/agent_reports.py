@@ -9,8 +9,8 @@ from typing import Annotated
 import msgspec
 
 from atoll.domain.agents.resumable import ResumeFallback, RunningAgent
-from atoll.domain.sandbox.project import failure_of
-from atoll.domain.sandbox.stimulus import (
+from atoll.domain.sandboxes.project import failure_of
+from atoll.domain.sandboxes.stimulus import (
     AgentConversed,
     AgentEnded,
     AgentReport,

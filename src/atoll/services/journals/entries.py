@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atoll.domain.event import EventDraft
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Transaction
 from atoll.wire.contract.call import RuntimeCall
 

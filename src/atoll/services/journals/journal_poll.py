@@ -12,7 +12,7 @@ import structlog
 
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
+from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
 from atoll.ports import Clock
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.directory import Directory

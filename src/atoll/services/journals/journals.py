@@ -22,8 +22,8 @@ from atoll.domain.event_kind import KINDS
 from atoll.domain.event_kinds.kind import EventKind
 from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.people.principal import SYSTEM, Principal, read_actor
-from atoll.domain.sandbox.reported import AGENTS
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
+from atoll.domain.sandboxes.reported import AGENTS
+from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
 from atoll.ports import RuntimeClient, StoreUnavailable, Transaction
 from atoll.services.ground import Ground
 from atoll.services.journals.agent_actors import acting_agent

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Mapping
 
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Transaction
 from atoll.services.journals.entries import EntryHandler, JournalOutcome, ReportedEntry
 

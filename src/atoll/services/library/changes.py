@@ -13,7 +13,7 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.repository.changes import Changes, read_changes
 from atoll.domain.repository.diff import MAX_LINES, FileDiff, read_diff
 from atoll.domain.repository.raster import Raster, read_raster
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.library.changes_script import CHANGES, FILE
 from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY

@@ -13,7 +13,7 @@ import structlog
 
 from atoll.domain.errors import AtollError, Conflict, NotFound
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import Sandbox, check_may_manage
+from atoll.domain.sandboxes.sandbox import Sandbox, check_may_manage
 from atoll.ports import Clock, RuntimeStream
 from atoll.ports.kept import TREE, KeptDraft, KeptShelf, KeptWorktree, bundle_name
 from atoll.services.identifiers import Identifiers

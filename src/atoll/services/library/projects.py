@@ -22,7 +22,7 @@ from atoll.domain.repository.project import (
 )
 from atoll.domain.repository.project_file import MAX_FILE_BYTES, PROJECT_FILE, read_project
 from atoll.domain.repository.repository import is_local_key, read_remote
-from atoll.domain.sandbox.sandbox import RepoRequest, SandboxRepo
+from atoll.domain.sandboxes.sandbox import RepoRequest, SandboxRepo
 from atoll.ports import Transaction
 from atoll.ports.repositories import RepositoryShelf, StoredRepository
 from atoll.services.ground import Ground

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from atoll.domain.errors import LimitReached, NotFound
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.pull_order import (
+from atoll.domain.sandboxes.pull_order import (
     MAX_OPEN,
     OPEN,
     Checkout,
@@ -25,7 +25,7 @@ from atoll.domain.sandbox.pull_order import (
     put_back,
     take,
 )
-from atoll.domain.sandbox.sandbox import Sandbox, check_may_manage
+from atoll.domain.sandboxes.sandbox import Sandbox, check_may_manage
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes

@@ -24,7 +24,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.repository.branch import read_branch
 from atoll.domain.repository.repository import read_commit
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, check_may_manage
+from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox, check_may_manage
 from atoll.ports.kept import HeldPush, KeptShelf, KeptWorktree, bundle_name
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.ground import Ground

@@ -8,7 +8,7 @@ every sandbox that works on it, and what is added to it is never deleted.
 from collections.abc import Callable
 
 from atoll.domain.errors import Conflict, NotFound
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Clock, RuntimeClient
 from atoll.ports.kept import TREE, KeptDraft, KeptShelf, KeptWorktree, bundle_name
 from atoll.services.identifiers import Identifiers

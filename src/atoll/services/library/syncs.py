@@ -11,7 +11,7 @@ from atoll.domain.errors import Conflict, Failed, Invalid, NotFound, Unavailable
 from atoll.domain.event import Json, sandbox_stream
 from atoll.domain.people.principal import Principal
 from atoll.domain.repository.branch import branch_of_ref, read_branch
-from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
+from atoll.domain.sandboxes.sandbox import Sandbox, SandboxRepo
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.agents.agents import Agents
 from atoll.services.agents.statuses import AgentStatuses

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from atoll.domain.errors import AtollError, Conflict, Failed, Forbidden, Invalid, NotFound
 from atoll.domain.people.principal import Principal
 from atoll.domain.repository.repository import read_commit
-from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
+from atoll.domain.sandboxes.sandbox import Sandbox, SandboxRepo
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY, UNPULLED
 from atoll.services.library.workspaces import WORKSPACE, inside_path

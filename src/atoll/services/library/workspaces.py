@@ -24,7 +24,7 @@ from atoll.domain.repository.submodules import (
     read_left_out,
     remotes_of,
 )
-from atoll.domain.sandbox.sandbox import RepoRequest, Sandbox, SandboxRepo
+from atoll.domain.sandboxes.sandbox import RepoRequest, Sandbox, SandboxRepo
 from atoll.ports.clock import Clock
 from atoll.ports.extension import Mount
 from atoll.ports.repositories import Intake, Ref, Report, RepositoryShelf, StoredRepository

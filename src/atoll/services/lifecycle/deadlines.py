@@ -1,7 +1,7 @@
 """Deadlines: one alarm clock for all sandboxes.
 
 Holds the next moment each sandbox is worth a look at and calls out when it comes; what
-happens then is `domain.sandbox.lifecycle`'s business.
+happens then is `domain.sandboxes.lifecycle`'s business.
 """
 
 import asyncio

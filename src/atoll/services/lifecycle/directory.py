@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Clock
 from atoll.wire.words.sandboxes import State
 

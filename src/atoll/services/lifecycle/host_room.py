@@ -16,7 +16,7 @@ from atoll.domain.placement import (
     shortage,
 )
 from atoll.domain.routes.policy import DESKTOP
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Transaction
 from atoll.wire.words.hosts import HostKind

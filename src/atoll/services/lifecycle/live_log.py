@@ -7,7 +7,7 @@ intervals, so that each of them shows the same.
 import asyncio
 from datetime import timedelta
 
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import LogLine
 from atoll.services.ground import Ground
 

@@ -5,8 +5,8 @@ from atoll.domain.errors import AtollError, Conflict, NotFound, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, keeps_files, may_see
-from atoll.domain.sandbox.task_queue import is_queued
+from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox, keeps_files, may_see
+from atoll.domain.sandboxes.task_queue import is_queued
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.directory import Directory

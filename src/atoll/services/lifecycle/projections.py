@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from atoll.domain.event import Event
 from atoll.domain.projection import ModelState, Projection, StoredModel
-from atoll.domain.sandbox.reported import AGENTS
+from atoll.domain.sandboxes.reported import AGENTS
 from atoll.ports import Transaction
 from atoll.ports.database import Headway
 from atoll.services.ground import Ground

@@ -18,7 +18,7 @@ from atoll.domain.quota import (
     limited,
     usage_of,
 )
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Transaction
 from atoll.ports.store.quotas import OPENING

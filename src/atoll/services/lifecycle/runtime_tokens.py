@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from atoll.domain.errors import Failed
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports.vault import Sealed, Vault
 
 MARK = "sealed:1"

@@ -4,7 +4,7 @@ Whether a caller may use a sandbox is decided elsewhere.
 """
 
 from atoll.domain.errors import Failed
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Reachability, RuntimeClient, RuntimeClients
 from atoll.services.lifecycle.runtime_tokens import RuntimeTokens
 

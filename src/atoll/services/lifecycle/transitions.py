@@ -1,6 +1,6 @@
 """Transitions: a stimulus is applied in one transaction with its events, which are then announced.
 
-The only place that calls `domain.sandbox.lifecycle.step` and stores what it decides.
+The only place that calls `domain.sandboxes.lifecycle.step` and stores what it decides.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -9,16 +9,16 @@ from atoll.domain.errors import NotFound
 from atoll.domain.event import EventDraft, Json, sandbox_stream
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM, Principal
-from atoll.domain.sandbox.instruction import (
+from atoll.domain.sandboxes.instruction import (
     Append,
     Instruction,
     Provision,
     Relocate,
     Teardown,
 )
-from atoll.domain.sandbox.lifecycle import step
-from atoll.domain.sandbox.sandbox import KEPT, LIVE, RUNNING, Sandbox
-from atoll.domain.sandbox.stimulus import ParentEnded, Stimulus, SwitchNetwork
+from atoll.domain.sandboxes.lifecycle import step
+from atoll.domain.sandboxes.sandbox import KEPT, LIVE, RUNNING, Sandbox
+from atoll.domain.sandboxes.stimulus import ParentEnded, Stimulus, SwitchNetwork
 from atoll.ports import LogLine, Transaction
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.directory import Directory

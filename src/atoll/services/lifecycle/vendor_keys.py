@@ -7,7 +7,7 @@ import structlog
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.ids import EVERY_MEMBER, PERSONAL_ORG, SandboxId
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.secrets.secret import ScopeSubject, bound_to, paying, paying_any
 from atoll.ports import Kept, Store, Transaction, Vault
 from atoll.ports.extension import Extension, VendorKey

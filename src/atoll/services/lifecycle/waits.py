@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.sandbox.task_queue import is_queued
+from atoll.domain.sandboxes.sandbox import Sandbox
+from atoll.domain.sandboxes.task_queue import is_queued
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.lookup import SandboxLookup
 from atoll.wire.words.sandboxes import State

@@ -14,7 +14,7 @@ from atoll.domain.errors import Conflict, Invalid, LimitReached
 from atoll.domain.ids import SandboxId
 from atoll.domain.logins.agent_login import AgentLoginRecord
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import GONE, Sandbox
+from atoll.domain.sandboxes.sandbox import GONE, Sandbox
 from atoll.domain.secrets.secret import read_scope
 from atoll.ports import Transaction, Vault
 from atoll.services.logins.payload import LoginVault

@@ -15,7 +15,7 @@ import structlog
 
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import AgentLoginId
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import StoreUnavailable, Transaction
 from atoll.services.ground import Ground
 from atoll.services.journals.entries import EntryHandler, JournalOutcome, ReportedEntry

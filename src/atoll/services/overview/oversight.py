@@ -12,9 +12,9 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.overview.usage import DoorCounts
 from atoll.domain.people.organization import Organization, check_may_set
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.reported import ReportedAgent
-from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.sandbox.task_queue import is_queued
+from atoll.domain.sandboxes.reported import ReportedAgent
+from atoll.domain.sandboxes.sandbox import Sandbox
+from atoll.domain.sandboxes.task_queue import is_queued
 from atoll.ports import Store, Transaction
 from atoll.ports.store.overview.sandboxes import OverviewQuery, OverviewRow
 from atoll.services.agents.statuses import AgentStatuses

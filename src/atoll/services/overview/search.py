@@ -13,7 +13,7 @@ from atoll.domain.overview.search import Hit, SearchQuery, ranked, read_query, s
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Profile
-from atoll.domain.sandbox.sandbox import Sandbox, may_see
+from atoll.domain.sandboxes.sandbox import Sandbox, may_see
 from atoll.domain.secrets.secret import Secret
 from atoll.ports import Store
 from atoll.ports.store.overview.search import TextQuery

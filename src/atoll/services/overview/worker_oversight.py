@@ -14,7 +14,7 @@ from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.routes.health import WINDOW, Health
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.workers.backends import (
     BackendHealth,
     BackendPlace,

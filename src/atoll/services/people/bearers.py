@@ -25,7 +25,7 @@ from atoll.domain.people.bearer import (
 from atoll.domain.people.capability import Capability, delegated
 from atoll.domain.people.login import fingerprint
 from atoll.domain.people.principal import Principal, TokenAccess, WorkerAccess
-from atoll.domain.sandbox.sandbox import RUNNING
+from atoll.domain.sandboxes.sandbox import RUNNING
 from atoll.domain.workers.dialled import LEASE_TOKEN
 from atoll.ports import EventQuery
 from atoll.services.ground import Ground

@@ -14,7 +14,7 @@ from atoll.domain.errors import AtollError
 from atoll.domain.event import DASHBOARD_STREAMS, SANDBOX_STREAMS, Event
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.people.push import PushRate, PushReason, push_reason
-from atoll.domain.sandbox.sandbox import GONE
+from atoll.domain.sandboxes.sandbox import GONE
 from atoll.services.journals.events import Events
 from atoll.services.sandboxes.sandboxes import Sandboxes
 

@@ -15,8 +15,8 @@ from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.organization import Member, check_may_set, member_principal
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.pull_order import cancel
-from atoll.domain.sandbox.sandbox import GONE, Sandbox
+from atoll.domain.sandboxes.pull_order import cancel
+from atoll.domain.sandboxes.sandbox import GONE, Sandbox
 from atoll.ports import Transaction
 from atoll.services.approvals.settlement import settle_requests
 from atoll.services.approvals.voiding import approval_event

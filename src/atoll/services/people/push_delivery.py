@@ -22,7 +22,7 @@ from atoll.domain.people.push import (
     PushSubscription,
     push_message,
 )
-from atoll.domain.sandbox.sandbox import GONE
+from atoll.domain.sandboxes.sandbox import GONE
 from atoll.ports import EventQuery, Transaction
 from atoll.ports.senders.push import PushSender
 from atoll.services.approvals.settlement import bring_up_to_date

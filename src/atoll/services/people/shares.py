@@ -26,7 +26,7 @@ from atoll.domain.people.share import (
     guest_name,
     principal_of,
 )
-from atoll.domain.sandbox.sandbox import Sandbox, check_may_manage, check_not_gone
+from atoll.domain.sandboxes.sandbox import Sandbox, check_may_manage, check_not_gone
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes

@@ -14,7 +14,7 @@ from atoll.domain.people.bearer import LIFE, SANDBOX, BearerClaims
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.people.token import allowed
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports.clock import Clock
 from atoll.services.people.signing_keys import SigningKeys
 from atoll.services.people.tokens import Owners

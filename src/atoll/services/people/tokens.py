@@ -30,7 +30,7 @@ from atoll.domain.people.token import (
     spell_token,
     use_is_noted,
 )
-from atoll.domain.sandbox.sandbox import Sandbox, check_not_gone
+from atoll.domain.sandboxes.sandbox import Sandbox, check_not_gone
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of

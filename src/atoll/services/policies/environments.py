@@ -9,7 +9,7 @@ from atoll.domain.agents.login_use import LOGIN_USES, ExposedLogin, agent_of
 from atoll.domain.agents.registry import canonical_name
 from atoll.domain.broker.provider import PLACEHOLDER_PREFIX, PROVIDERS, broker_environment
 from atoll.domain.repository.git_remote import git_environment
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.secrets.secret import Secret
 from atoll.domain.wall.own_environment import git_settings
 from atoll.services.policies.secret_policies import LentKey, LentLogin, OpenSecret, serves

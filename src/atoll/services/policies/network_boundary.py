@@ -28,8 +28,8 @@ from atoll.domain.network.network import Network
 from atoll.domain.people.front_end import is_guest_org
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.profile.profile import Profile
-from atoll.domain.sandbox.image import HOST, is_tree_name, read_reference
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.image import HOST, is_tree_name, read_reference
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.secrets.secret import Secret
 from atoll.ports import Transaction
 from atoll.services.policies.settings import PolicySettings

@@ -4,7 +4,7 @@ the runtime's policy. Judging a request is the door's business.
 
 from atoll.domain.network.egress import EgressRule as Rule
 from atoll.domain.network.switch import rules_of
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.wire.contract.policy import Commands, EgressRule, Network
 
 MEGABYTE = 1_000_000

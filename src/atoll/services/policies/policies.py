@@ -18,8 +18,8 @@ from atoll.domain.errors import AtollError, Conflict, Failed, Invalid
 from atoll.domain.ids import SandboxId, SecretId
 from atoll.domain.network.address import PrivateReach
 from atoll.domain.profile.profile import Recording
-from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.sandbox.stimulus import Exposed
+from atoll.domain.sandboxes.sandbox import Sandbox
+from atoll.domain.sandboxes.stimulus import Exposed
 from atoll.domain.secrets.secret import ScopeSubject, Secret, applied, bound_to
 from atoll.ports import Kept, RuntimeClient, Transaction, Vault
 from atoll.services.ground import Ground

@@ -12,7 +12,7 @@ import structlog
 
 from atoll.domain.errors import AtollError, NotFound
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
+from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
 from atoll.ports import Clock, RuntimeClient
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.runtimes import SandboxRuntimes

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from atoll.domain.agents.login_use import ExposedLogin
 from atoll.domain.approvals.approval import Approval, SecretAsk
 from atoll.domain.network.address import PrivateReach
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.secrets.secret import Secret
 from atoll.wire.contract.policy import (
     Approved,

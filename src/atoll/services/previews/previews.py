@@ -27,8 +27,8 @@ from atoll.domain.previews.preview import (
     Stimulus,
     step,
 )
-from atoll.domain.sandbox.project import SandboxProject
-from atoll.domain.sandbox.sandbox import Sandbox, check_may_manage
+from atoll.domain.sandboxes.project import SandboxProject
+from atoll.domain.sandboxes.sandbox import Sandbox, check_may_manage
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.previews.own_credentials import OwnCredentials

@@ -19,7 +19,7 @@ from atoll.domain.people.capability import Capability
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
 from atoll.domain.people.principal import Principal
 from atoll.domain.previews.visit import MAX_VISITS, PortAddress, Visit, link_ends, opened
-from atoll.domain.sandbox.sandbox import Sandbox, may_manage
+from atoll.domain.sandboxes.sandbox import Sandbox, may_manage
 from atoll.ports.runtime import Channel
 from atoll.services.ground import Ground
 from atoll.services.people.logins import Logins

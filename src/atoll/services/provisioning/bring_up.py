@@ -9,9 +9,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from atoll.domain.sandbox.sandbox import Attachment, Sandbox
-from atoll.domain.sandbox.stimulus import Reached
-from atoll.domain.sandbox.task import Task
+from atoll.domain.sandboxes.sandbox import Attachment, Sandbox
+from atoll.domain.sandboxes.stimulus import Reached
+from atoll.domain.sandboxes.task import Task
 from atoll.ports import Extension, Mount, Provision, Reachability, RuntimeClient
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.policies.policies import ComposedPolicy

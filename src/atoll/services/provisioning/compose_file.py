@@ -7,9 +7,9 @@ from atoll.domain.compose.stack import Stack
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.profile.yaml_tree import MAX_BYTES
 from atoll.domain.routes.candidate import COMPOSE_REF as FIELD
-from atoll.domain.sandbox.image import HOST
-from atoll.domain.sandbox.instructions import REPO, repository_path
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.image import HOST
+from atoll.domain.sandboxes.instructions import REPO, repository_path
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Extension, WorkspacePreparer
 
 

@@ -14,7 +14,7 @@ from atoll.domain.agents.agent import (
     needed_programs,
 )
 from atoll.domain.agents.registry import canonical_name
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Mount, RuntimeClient
 from atoll.ports.agents import OfferedAgent
 from atoll.services.scripts import Script, run_inside

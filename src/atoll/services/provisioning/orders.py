@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.wire.contract.agents import OpenAgentBody
 from atoll.wire.contract.terminals import OpenBody
 from atoll.wire.words.terminals import Strictness

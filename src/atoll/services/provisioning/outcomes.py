@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.sandbox.stimulus import Stimulus
+from atoll.domain.sandboxes.sandbox import Sandbox
+from atoll.domain.sandboxes.stimulus import Stimulus
 from atoll.ports import LogLine
 from atoll.services.lifecycle.transitions import Also
 

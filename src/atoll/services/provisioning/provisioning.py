@@ -14,8 +14,8 @@ import structlog
 from atoll.domain.errors import AtollError, Failed, Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
-from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.sandbox.stimulus import Idle
+from atoll.domain.sandboxes.sandbox import Sandbox
+from atoll.domain.sandboxes.stimulus import Idle
 from atoll.domain.wall.isolation import Isolation, shortfall
 from atoll.domain.wall.probe import PROBE, open_network, probed
 from atoll.ports import (

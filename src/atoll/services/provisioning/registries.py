@@ -9,8 +9,8 @@ from contextlib import suppress
 
 from atoll.domain.errors import Invalid, Unavailable
 from atoll.domain.network.bounds import check_registry, registry_place
-from atoll.domain.sandbox.image import HUB, read_reference
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.image import HUB, read_reference
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Extension, Store
 from atoll.services.policies.network_boundary import NetworkBoundary
 

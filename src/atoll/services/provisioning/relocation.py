@@ -12,8 +12,8 @@ import structlog
 
 from atoll.domain.errors import AtollError, Failed
 from atoll.domain.hosts.relocation import Relocation, RelocationPhase
-from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.sandbox.stimulus import Relocated, RelocationEnded, RelocationFailed
+from atoll.domain.sandboxes.sandbox import Sandbox
+from atoll.domain.sandboxes.stimulus import Relocated, RelocationEnded, RelocationFailed
 from atoll.ports import Extension, StoreUnavailable
 from atoll.ports.extension import RELOCATE, Relocates
 from atoll.services.provisioning.provisioning import Provisioning

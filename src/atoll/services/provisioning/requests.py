@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import AgentConfigs, AgentLayers, Mount, Provision, SafetyLayers
 from atoll.services.provisioning.inside_agents import InsideAgents
 

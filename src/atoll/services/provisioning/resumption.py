@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from atoll.domain.agents.resumable import ResumeFallback, RunningAgent
 from atoll.domain.errors import AtollError
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import RuntimeClient
 from atoll.wire.contract.agents import OpenAgentBody, list_agents, open_agent
 from atoll.wire.words.terminals import Strictness

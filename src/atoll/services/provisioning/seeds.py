@@ -15,7 +15,7 @@ from atoll.domain.agents.login_use import LOGIN_USES, PLACEHOLDER_REFRESH, Login
 from atoll.domain.errors import Failed
 from atoll.domain.logins.agent_login import NAMED_LOGIN
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.tools.rule import chosen_setup
 from atoll.ports import AgentConfigs
 from atoll.ports.runtime import RuntimeClient

@@ -10,9 +10,9 @@ import structlog
 from atoll.domain.errors import AtollError, Conflict
 from atoll.domain.ids import SandboxId
 from atoll.domain.routes.decision import place
-from atoll.domain.sandbox.instruction import Provision
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
-from atoll.domain.sandbox.stimulus import Broke, Renewed, Rerouted
+from atoll.domain.sandboxes.instruction import Provision
+from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
+from atoll.domain.sandboxes.stimulus import Broke, Renewed, Rerouted
 from atoll.ports import LogLine, StoreUnavailable
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground

@@ -9,9 +9,9 @@ import structlog
 from atoll.domain.errors import AtollError
 from atoll.domain.hosts.host import NOT_TRUSTED
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.instruction import Teardown
-from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.sandbox.stimulus import TeardownFailed, TornDown
+from atoll.domain.sandboxes.instruction import Teardown
+from atoll.domain.sandboxes.sandbox import Sandbox
+from atoll.domain.sandboxes.stimulus import TeardownFailed, TornDown
 from atoll.ports import CleanupReport
 from atoll.services.ground import Ground
 from atoll.services.provisioning.outcomes import Outcomes

@@ -14,7 +14,7 @@ from atoll.domain.profile.profile import Profile
 from atoll.domain.routes.candidate import COMPOSE_FIELDS, Candidate, ImageKind
 from atoll.domain.routes.health import health_of
 from atoll.domain.routes.policy import DESKTOP
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.secrets.secret import no_key
 from atoll.ports import Extension, Transaction
 from atoll.ports.extension import SELF_HOSTED, Capabilities, Examines, JudgesProfiles

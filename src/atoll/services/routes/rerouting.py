@@ -7,7 +7,7 @@ from datetime import datetime
 from atoll.domain.routes.candidate import Candidate
 from atoll.domain.routes.health import Attempt, Outcome
 from atoll.domain.routes.record import Move
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.transitions import Also

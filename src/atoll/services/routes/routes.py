@@ -12,7 +12,7 @@ from atoll.domain.routes.decision import Decision
 from atoll.domain.routes.health import Health, health_of
 from atoll.domain.routes.policy import DESKTOP, RoutePolicy, RouteRules, read_policy
 from atoll.domain.routes.record import RouteRecord
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
 from atoll.ports.extension import Extension
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of

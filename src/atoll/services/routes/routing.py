@@ -21,7 +21,7 @@ from atoll.domain.routes.policy import (
     preferring_desktop,
 )
 from atoll.domain.routes.record import RouteRecord
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Extension, Transaction
 from atoll.services.ground import Ground
 from atoll.services.routes.candidates import Candidates, Placing

@@ -25,8 +25,8 @@ from atoll.domain.routes.candidate import COMPOSE_FILE, COMPOSE_REF
 from atoll.domain.routes.decision import Decision, RouteRequest
 from atoll.domain.routes.policy import RouteOptions
 from atoll.domain.routes.record import RouteRecord
-from atoll.domain.sandbox.consumer import acting_consumer, consumer_facts
-from atoll.domain.sandbox.create import (
+from atoll.domain.sandboxes.consumer import acting_consumer, consumer_facts
+from atoll.domain.sandboxes.create import (
     Circumstances,
     agent_key,
     check_consumer,
@@ -34,11 +34,11 @@ from atoll.domain.sandbox.create import (
     first_repository,
     grant,
 )
-from atoll.domain.sandbox.instruction import Append
-from atoll.domain.sandbox.lifecycle import step
-from atoll.domain.sandbox.repeated_create import other_input, other_origin
-from atoll.domain.sandbox.sandbox import KEPT, CreateSandbox, Sandbox
-from atoll.domain.sandbox.steps.child import (
+from atoll.domain.sandboxes.instruction import Append
+from atoll.domain.sandboxes.lifecycle import step
+from atoll.domain.sandboxes.repeated_create import other_input, other_origin
+from atoll.domain.sandboxes.sandbox import KEPT, CreateSandbox, Sandbox
+from atoll.domain.sandboxes.steps.child import (
     as_child,
     check_parent,
     check_quota,
@@ -46,8 +46,8 @@ from atoll.domain.sandbox.steps.child import (
     child_profile,
     child_request,
 )
-from atoll.domain.sandbox.stimulus import ChildMade, Requested
-from atoll.domain.sandbox.task import queued
+from atoll.domain.sandboxes.stimulus import ChildMade, Requested
+from atoll.domain.sandboxes.task import queued
 from atoll.domain.wall.isolation import reaches
 from atoll.ports import (
     Extension,

@@ -22,8 +22,8 @@ from atoll.domain.agents.registry import canonical_name
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
-from atoll.domain.sandbox.create import read_catalogue
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
+from atoll.domain.sandboxes.create import read_catalogue
+from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
 from atoll.ports import AgentLayers, Extension, RuntimeClient
 from atoll.services.policies.policies import ComposedPolicy
 from atoll.services.provisioning.inside_agents import inside_names, is_inside

@@ -12,10 +12,10 @@ import structlog
 
 from atoll.domain.errors import AtollError, Failed, NotFound, Unavailable
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.instruction import Teardown
-from atoll.domain.sandbox.sandbox import KEPT, LIVE, RUNNING, Sandbox
-from atoll.domain.sandbox.stimulus import Broke, Requested
-from atoll.domain.sandbox.task_queue import is_queued
+from atoll.domain.sandboxes.instruction import Teardown
+from atoll.domain.sandboxes.sandbox import KEPT, LIVE, RUNNING, Sandbox
+from atoll.domain.sandboxes.stimulus import Broke, Requested
+from atoll.domain.sandboxes.task_queue import is_queued
 from atoll.ports import Ended, EndReasons, Extension, Handle
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.consumer import ConsumerEnd, acting_consumer, consumer_facts, ends_with
-from atoll.domain.sandbox.sandbox import LIVE, Sandbox, check_may_manage
-from atoll.domain.sandbox.stimulus import ConsumerEnded
+from atoll.domain.sandboxes.consumer import ConsumerEnd, acting_consumer, consumer_facts, ends_with
+from atoll.domain.sandboxes.sandbox import LIVE, Sandbox, check_may_manage
+from atoll.domain.sandboxes.stimulus import ConsumerEnded
 from atoll.ports import SandboxQuery, Store
 from atoll.services.sandboxes.sandboxes import Sandboxes
 

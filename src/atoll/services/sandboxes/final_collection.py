@@ -13,8 +13,8 @@ from datetime import timedelta
 import structlog
 
 from atoll.domain.errors import AtollError, NotFound
-from atoll.domain.sandbox.farewell import farewell
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.farewell import farewell
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import RuntimeClient, StoreUnavailable
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals

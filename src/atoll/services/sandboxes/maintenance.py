@@ -15,7 +15,7 @@ import structlog
 
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Clock, Reachability, RuntimeClient
 from atoll.services.provisioning.provisioning import Provisioning
 from atoll.services.task_runner import TaskRunner

@@ -11,8 +11,8 @@ import structlog
 
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.metadata import metadata_document
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.metadata import metadata_document
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import MetadataFiles, Store
 from atoll.wire.words.sandboxes import State
 

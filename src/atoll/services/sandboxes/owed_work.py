@@ -14,7 +14,7 @@ import structlog
 from atoll.domain.errors import AtollError
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.owed import owed_work, passing
+from atoll.domain.sandboxes.owed import owed_work, passing
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.work_queues import Performer, WorkQueues
 

@@ -12,12 +12,12 @@ from atoll.domain.errors import AtollError
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM, Principal
-from atoll.domain.sandbox.instruction import Provision, Relocate, Teardown
-from atoll.domain.sandbox.lifetime import deadline, idle_deadline
-from atoll.domain.sandbox.owed import owed_work
-from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.sandbox.steps.in_time import TOUCH_SECONDS
-from atoll.domain.sandbox.stimulus import (
+from atoll.domain.sandboxes.instruction import Provision, Relocate, Teardown
+from atoll.domain.sandboxes.lifetime import deadline, idle_deadline
+from atoll.domain.sandboxes.owed import owed_work
+from atoll.domain.sandboxes.sandbox import Sandbox
+from atoll.domain.sandboxes.steps.in_time import TOUCH_SECONDS
+from atoll.domain.sandboxes.stimulus import (
     Due,
     Relocated,
     Stimulus,

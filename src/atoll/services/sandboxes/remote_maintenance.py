@@ -16,7 +16,7 @@ import structlog
 
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.sandbox import Sandbox, keeps_files
+from atoll.domain.sandboxes.sandbox import Sandbox, keeps_files
 from atoll.ports import RuntimeClient
 from atoll.ports.extension import Reachability
 from atoll.services.ground import Ground

@@ -13,8 +13,8 @@ import structlog
 from atoll.domain.errors import AtollError
 from atoll.domain.event import SANDBOX_STREAMS, Event
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
-from atoll.domain.sandbox.task_queue import is_queued
+from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
+from atoll.domain.sandboxes.task_queue import is_queued
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.policies.policy_push import PolicyPush

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from atoll.domain.errors import Conflict, Unavailable
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, keeps_files
+from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox, keeps_files
 from atoll.ports import Channel, HandoverLink, RuntimeClient, RuntimeStream
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.lookup import SandboxLookup, not_running

@@ -13,15 +13,15 @@ from atoll.domain.network.switch import NetworkChange, changed
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.profile.profile import Profile
 from atoll.domain.routes.decision import Decision
-from atoll.domain.sandbox.project import SETUP_TERMINAL, failure_of
-from atoll.domain.sandbox.sandbox import (
+from atoll.domain.sandboxes.project import SETUP_TERMINAL, failure_of
+from atoll.domain.sandboxes.sandbox import (
     RUNNING,
     CreateSandbox,
     Sandbox,
     check_may_manage,
     may_see,
 )
-from atoll.domain.sandbox.stimulus import (
+from atoll.domain.sandboxes.stimulus import (
     AcceptEnd,
     ConsumerEnded,
     Destroy,
@@ -37,7 +37,7 @@ from atoll.domain.sandbox.stimulus import (
     Stop,
     SwitchNetwork,
 )
-from atoll.domain.sandbox.task_queue import is_queued
+from atoll.domain.sandboxes.task_queue import is_queued
 from atoll.ports import LogLine, SandboxQuery, Transaction
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals

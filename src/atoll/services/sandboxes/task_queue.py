@@ -1,7 +1,7 @@
 """The queue of tasks at work: starts the next one when there is a place for it.
 
 The queue is the stored sandboxes themselves, so it outlives the control plane. What it decides is
-`domain.sandbox.task_queue`'s.
+`domain.sandboxes.task_queue`'s.
 """
 
 import asyncio
@@ -12,10 +12,10 @@ import structlog
 
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.sandbox.reported import AGENTS, agents_in
-from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.sandbox.stimulus import Queued, Requested
-from atoll.domain.sandbox.task_queue import decide, is_queued
+from atoll.domain.sandboxes.reported import AGENTS, agents_in
+from atoll.domain.sandboxes.sandbox import Sandbox
+from atoll.domain.sandboxes.stimulus import Queued, Requested
+from atoll.domain.sandboxes.task_queue import decide, is_queued
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.reconciler import Reconciler
 

@@ -12,11 +12,11 @@ import structlog
 from atoll.domain.errors import AtollError, Conflict
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM, Principal
-from atoll.domain.sandbox.project import failure_of, settled
-from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.sandbox.stimulus import SetupEnded, TaskBegan
-from atoll.domain.sandbox.task import failed
-from atoll.domain.sandbox.task_queue import is_waiting
+from atoll.domain.sandboxes.project import failure_of, settled
+from atoll.domain.sandboxes.sandbox import Sandbox
+from atoll.domain.sandboxes.stimulus import SetupEnded, TaskBegan
+from atoll.domain.sandboxes.task import failed
+from atoll.domain.sandboxes.task_queue import is_waiting
 from atoll.ports import Clock, RuntimeClient
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.runtimes import SandboxRuntimes

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.instruction import Provision, Relocate, Teardown
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.instruction import Provision, Relocate, Teardown
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.services.lifecycle.transitions import Work
 from atoll.services.task_runner import TaskRunner
 

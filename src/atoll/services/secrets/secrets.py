@@ -14,7 +14,7 @@ from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.schema import profile_id
-from atoll.domain.sandbox.sandbox import Sandbox, check_not_gone
+from atoll.domain.sandboxes.sandbox import Sandbox, check_not_gone
 from atoll.domain.secrets.secret import (
     MAX_SECRETS,
     MAX_TOTAL_BYTES,

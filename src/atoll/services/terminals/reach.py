@@ -12,7 +12,7 @@ from typing import TypeAlias
 from atoll.domain.errors import AtollError, Conflict, NotFound
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import RuntimeClient
 from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.wire.contract.call import Query

@@ -11,7 +11,7 @@ from typing import TypeVar
 from atoll.domain.errors import Forbidden
 from atoll.domain.network.forwarded_port import read_port
 from atoll.domain.people.principal import Principal, spell_actor
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Channel, RuntimeClient, RuntimeStream
 from atoll.ports.telemetry.tracer import Tracer
 from atoll.services.sandboxes.agent_checks import AgentChecks

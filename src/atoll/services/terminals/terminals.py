@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from atoll.domain.errors import Forbidden, NotFound
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Channel, HandoverLink, RuntimeClient, RuntimeStream
 from atoll.ports.telemetry.tracer import Tracer
 from atoll.services.identifiers import checked_id

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from atoll.domain.errors import NotFound
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.cursors import read_cursor, spell_cursor
 from atoll.services.sandboxes.sandboxes import Page, Sandboxes

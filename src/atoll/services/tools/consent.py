@@ -24,7 +24,7 @@ from atoll.domain.errors import Forbidden, LimitReached
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import ApprovalId
 from atoll.domain.people.principal import SYSTEM
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Transaction
 from atoll.services.approvals.running_commands import runs_beside
 from atoll.services.approvals.settlement import sweep

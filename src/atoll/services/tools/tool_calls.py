@@ -14,7 +14,7 @@ from structlog.contextvars import bound_contextvars, get_contextvars
 from atoll.domain.errors import AtollError, Forbidden
 from atoll.domain.event import Json
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.tools.answer import Answer
 from atoll.domain.tools.tool import Tool, check_permission
 from atoll.services.ground import Ground

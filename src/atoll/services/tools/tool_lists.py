@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from atoll.domain.errors import NotFound
 from atoll.domain.people.principal import Principal, TokenAccess
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.tools.offer import ToolOffer, ToolReach, offer_of
 from atoll.domain.tools.tool import Tool
 from atoll.services.people.token_issuer import held_inside

@@ -14,7 +14,7 @@ from atoll.domain.errors import AtollError, Conflict, NotFound
 from atoll.domain.event import EventDraft, Json, sandbox_stream
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
+from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
 from atoll.domain.tools.waking import (
     AGAIN,
     GiveWake,

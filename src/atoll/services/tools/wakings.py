@@ -12,7 +12,7 @@ from atoll.domain.event import Event
 from atoll.domain.event_kind import KINDS
 from atoll.domain.ids import OrgId, SandboxId
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.tools.change import WatchedChange, changes_in, kinds_watched
 from atoll.domain.tools.uri import paths_of
 from atoll.domain.tools.waking import ChangesRead, CountTold, Waking, WakingStimulus, step

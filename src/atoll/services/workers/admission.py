@@ -12,7 +12,7 @@ from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.routes.decision import Decision, no_route
 from atoll.domain.routes.policy import DESKTOP
-from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, keeps_files
+from atoll.domain.sandboxes.sandbox import RUNNING, CreateSandbox, Sandbox, keeps_files
 from atoll.domain.workers.create import CreateWorker
 from atoll.ports import AgentLayers, RuntimeClient
 from atoll.services.sandboxes.agent_checks import AgentChecks

@@ -20,7 +20,7 @@ from atoll.domain.ids import SandboxId, WorkerKey
 from atoll.domain.people.capability import EVERY_CAPABILITY
 from atoll.domain.people.principal import Principal
 from atoll.domain.routes.health import Attempt
-from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, keeps_files
+from atoll.domain.sandboxes.sandbox import RUNNING, CreateSandbox, Sandbox, keeps_files
 from atoll.domain.terminals.softlock import AgentState, Work
 from atoll.domain.workers.create import CreateWorker
 from atoll.domain.workers.ledger import Receipt, RequestRefusal, Response, WorkerRequest

@@ -15,7 +15,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.steps.home_agent import check_home
+from atoll.domain.sandboxes.steps.home_agent import check_home
 from atoll.domain.tools.answer import Answer
 from atoll.domain.tools.tool import Effects, Tool
 from atoll.services.application import Application

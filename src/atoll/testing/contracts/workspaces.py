@@ -13,7 +13,7 @@ import pytest
 
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import PERSONAL_ORG
-from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
+from atoll.domain.sandboxes.sandbox import Sandbox, SandboxRepo
 from atoll.ports.runtime import RuntimeClient
 from atoll.ports.workspaces import WorkSaver, WorkspacePreparer
 from atoll.testing.samples import sandbox

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from atoll.domain.errors import Conflict, Failed, Invalid, NotFound
-from atoll.domain.sandbox.image import read_reference, read_tree_name
+from atoll.domain.sandboxes.image import read_reference, read_tree_name
 from atoll.ports.images import Built, Tree
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import OrgId
-from atoll.domain.sandbox.sandbox import RepoRequest, Sandbox, SandboxRepo
+from atoll.domain.sandboxes.sandbox import RepoRequest, Sandbox, SandboxRepo
 from atoll.ports.extension import Mount
 from atoll.ports.runtime import RuntimeClient
 

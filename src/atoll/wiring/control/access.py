@@ -9,7 +9,7 @@ from atoll.adapters.signers.es256 import Es256Signer
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports.bus import LiveChannels
 from atoll.ports.vault import Vault
 from atoll.services.ground import Ground

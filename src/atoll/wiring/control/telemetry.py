@@ -14,7 +14,7 @@ from atoll.adapters.storage.store import SqlStore
 from atoll.adapters.telemetry.metered_store import MeteredStore
 from atoll.adapters.telemetry.settings import TelemetrySettings
 from atoll.domain.errors import Failed
-from atoll.domain.sandbox.reported import ORDER
+from atoll.domain.sandboxes.reported import ORDER
 from atoll.ports import Store
 from atoll.ports.telemetry.metrics import Metric, Metrics, Readings
 from atoll.ports.telemetry.tracer import Tracer

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.login import MAX_SESSIONS, MAX_TICKETS, Grant, LoginBook, fingerprint
-from atoll.domain.sandbox.owed import Owed
+from atoll.domain.sandboxes.owed import Owed
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports import Reachability, Store
 from atoll.testing.samples import NOW, sandbox

@@ -4,7 +4,7 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, SetupMetadata
+from atoll.domain.sandboxes.sandbox import CreateSandbox, RepoRequest, SetupMetadata
 from atoll.wire.contract.call import RuntimeCall
 from tests.services.scene import Scene, scene
 

@@ -10,9 +10,9 @@ from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.repository.project import DecidedProject, ProjectFile, project_digest
 from atoll.domain.routes.decision import RouteRequest
-from atoll.domain.sandbox.project import ProjectRequest
-from atoll.domain.sandbox.repeated_create import other_input
-from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox
+from atoll.domain.sandboxes.project import ProjectRequest
+from atoll.domain.sandboxes.repeated_create import other_input
+from atoll.domain.sandboxes.sandbox import CreateSandbox, RepoRequest, Sandbox
 from atoll.wire.words.library import ProjectDecision
 from atoll.wire.words.routes import Strategy
 from atoll.wire.words.sandboxes import SetupState

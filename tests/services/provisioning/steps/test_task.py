@@ -6,8 +6,8 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox, SetupMetadata
-from atoll.domain.sandbox.task import TaskRequest
+from atoll.domain.sandboxes.sandbox import CreateSandbox, RepoRequest, Sandbox, SetupMetadata
+from atoll.domain.sandboxes.task import TaskRequest
 from atoll.wire.words.sandboxes import AgentMode, TaskState
 from tests.peers.contract import AGENT
 from tests.services.scene import Scene, body_of, scene

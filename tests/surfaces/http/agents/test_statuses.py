@@ -4,7 +4,7 @@ import msgspec
 
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.projection import ModelState
-from atoll.domain.sandbox.reported import ReportedAgent
+from atoll.domain.sandboxes.reported import ReportedAgent
 from atoll.wire.api.agents.agents import PlacedAgentList
 from atoll.wire.contract.agents import StatusKind, StatusOption, StatusRecord
 from tests.surfaces.http.world import World, client_of

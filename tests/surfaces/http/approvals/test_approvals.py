@@ -8,7 +8,7 @@ import pytest
 from atoll.domain.approvals.approval import Approval, CommandAsk, Requester, SecretAsk
 from atoll.domain.ids import PERSONAL_ORG, ApprovalId, OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.secrets.secret import Use
 from atoll.services.secrets.secrets import SetSecret
 from atoll.wire.contract.policy import decode_policy

@@ -8,7 +8,7 @@ import pytest
 
 from atoll.domain.errors import Forbidden
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox
 from atoll.surfaces.cli.entry import run
 from atoll.wire.words.networks import NetworkMode
 from tests.surfaces.http.team import Team, team_of

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from atoll.adapters.extensions.docker.engine import Engine, Image, ProgressLine
 from atoll.domain.errors import AtollError, Failed, Invalid, NotFound, Unavailable
-from atoll.domain.sandbox.image import tells_absent_image
+from atoll.domain.sandboxes.image import tells_absent_image
 
 MIB = 2**20
 MAX_REFERENCE = 255

@@ -28,7 +28,7 @@ from atoll.domain.interior.remote import INIT
 from atoll.domain.profile.demands import PIDS
 from atoll.domain.profile.profile import Profile
 from atoll.domain.routes.candidate import ImageKind
-from atoll.domain.sandbox.image import HOST
+from atoll.domain.sandboxes.image import HOST
 from atoll.domain.wall.isolation import Isolation
 from atoll.domain.wall.resources import Resources
 from atoll.ports.extension import Capabilities, CleanupReport, Mount, Provision

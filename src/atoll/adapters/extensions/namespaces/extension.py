@@ -19,7 +19,7 @@ from atoll.adapters.zygote.unkept import NO_OVERLAY, unkept_fields
 from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile, RootMode
-from atoll.domain.sandbox.image import HOST
+from atoll.domain.sandboxes.image import HOST
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import (
     Capabilities,

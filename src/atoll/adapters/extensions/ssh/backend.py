@@ -18,7 +18,7 @@ from atoll.domain.hosts.host import LOCAL
 from atoll.domain.interior.remote import INIT
 from atoll.domain.profile.demands import CPU, DISK, MEMORY, PIDS
 from atoll.domain.routes.candidate import ImageKind
-from atoll.domain.sandbox.image import HOST
+from atoll.domain.sandboxes.image import HOST
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import RELOCATE, Capabilities, CleanupReport, Provision
 from atoll.ports.far import FarBox, FarPlace, LinkTerms

@@ -9,7 +9,7 @@ from atoll.adapters.storage.columns import metadata
 from atoll.adapters.storage.records import RecordTable, SqlRecords
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.hosts.host import Host
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports.store.hosts.hosts import HostRows
 from atoll.wire.words.sandboxes import State
 

@@ -4,7 +4,7 @@ from sqlalchemy import BigInteger, Column, Index, Table, Text
 
 from atoll.adapters.storage.columns import metadata, to_us
 from atoll.adapters.storage.records import RecordTable, SqlOwnedRecords
-from atoll.domain.sandbox.pull_order import PullOrder
+from atoll.domain.sandboxes.pull_order import PullOrder
 from atoll.ports.store.library.pulls import PullRows
 from atoll.wire.words.library import KEPT_ORDERS
 

@@ -13,7 +13,7 @@ from atoll.adapters.storage.overview.usage import sandbox_usage
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.ids import OrgId, SandboxId
 from atoll.domain.overview.usage import DoorCounts
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports.store.overview.sandboxes import OverviewQuery, OverviewRow, OverviewSandboxRows
 from atoll.wire.words.overview import SortKey
 from atoll.wire.words.sandboxes import State

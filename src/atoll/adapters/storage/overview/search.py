@@ -15,7 +15,7 @@ from atoll.adapters.storage.events import event_of_row, events, readable
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.dashboards.dashboard import Dashboard
 from atoll.domain.event import Event
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import EventQuery
 from atoll.ports.store.overview.search import SearchRows, TextQuery
 from atoll.wire.words.sandboxes import Scope, State

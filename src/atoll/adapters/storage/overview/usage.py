@@ -38,8 +38,8 @@ from atoll.domain.overview.usage import (
     UsageBucket,
     UsageRange,
 )
-from atoll.domain.sandbox.reported import AGENTS, read_agents
-from atoll.domain.sandbox.sandbox import RUNNING
+from atoll.domain.sandboxes.reported import AGENTS, read_agents
+from atoll.domain.sandboxes.sandbox import RUNNING
 from atoll.ports.store.overview.usage import UsageRows
 
 _STANDING = tuple(one.name for one in fields(Standing))

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import metadata
 from atoll.domain.ids import OrgId, SandboxId
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.tools.waking import Waking
 from atoll.ports.store.tools.wakings import WakingRows
 

@@ -37,7 +37,7 @@ from atoll.domain.event_kind import check
 from atoll.domain.event_kinds.workers import WORKERS
 from atoll.domain.ids import OrgId, PrincipalId, WorkerKey
 from atoll.domain.paging import PageQuery, RowPage
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.workers.artifact import WorkerArtifact
 from atoll.domain.workers.create import WorkerId
 from atoll.domain.workers.ledger import (

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Protocol
 
 from atoll.domain.hosts.host import Host
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports.store.records import Records
 from atoll.wire.words.sandboxes import State
 

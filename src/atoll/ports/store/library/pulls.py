@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.sandbox.pull_order import PullOrder
+from atoll.domain.sandboxes.pull_order import PullOrder
 
 
 class PullRows(Protocol):

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.overview.usage import DoorCounts
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.wire.words.overview import SortKey
 from atoll.wire.words.sandboxes import State
 

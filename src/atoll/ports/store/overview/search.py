@@ -6,7 +6,7 @@ from typing import Protocol
 from atoll.domain.dashboards.dashboard import Dashboard
 from atoll.domain.event import Event
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 
 
 @dataclass(frozen=True, slots=True)

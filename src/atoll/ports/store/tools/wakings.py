@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from atoll.domain.ids import OrgId, SandboxId
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.tools.waking import Waking
 
 

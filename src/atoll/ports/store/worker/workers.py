@@ -6,7 +6,7 @@ from typing import Protocol
 
 from atoll.domain.ids import OrgId, PrincipalId, WorkerKey
 from atoll.domain.paging import PageQuery, RowPage
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.workers.artifact import WorkerArtifact
 from atoll.domain.workers.create import WorkerId
 from atoll.domain.workers.record import (

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from atoll.domain.agents.agent import needed_programs, split_reference, takes_prompts
 from atoll.domain.errors import AtollError, Failed, Forbidden, Invalid
-from atoll.domain.sandbox.image import HOST
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.image import HOST
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import AgentLayers, RuntimeClient
 from atoll.ports.agents import OfferedAgent
 from atoll.services.provisioning.bring_up import BringUp

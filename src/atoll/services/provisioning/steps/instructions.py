@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from atoll.domain.errors import Failed, Invalid
-from atoll.domain.sandbox.create import WORKSPACE
-from atoll.domain.sandbox.instructions import checked_instructions, instructions_path
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.create import WORKSPACE
+from atoll.domain.sandboxes.instructions import checked_instructions, instructions_path
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import RuntimeClient, WorkspacePreparer
 from atoll.services.provisioning.bring_up import BringUp
 from atoll.services.scripts import Script, run_inside

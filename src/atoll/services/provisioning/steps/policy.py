@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from atoll.domain.sandbox.sandbox import Attachment
+from atoll.domain.sandboxes.sandbox import Attachment
 from atoll.services.policies.policies import Policies, is_far
 from atoll.services.provisioning.bring_up import BringUp
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from atoll.domain.errors import AtollError
-from atoll.domain.sandbox.project import SETUP_TERMINAL, SandboxProject, setup_began, setup_ended
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.project import SETUP_TERMINAL, SandboxProject, setup_began, setup_ended
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import RuntimeClient
 from atoll.services.provisioning.bring_up import BringUp
 from atoll.wire.contract.terminals import OpenBody, TerminalRecord, open_terminal

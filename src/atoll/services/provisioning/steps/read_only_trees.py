@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import WorkspacePreparer
 from atoll.services.provisioning.bring_up import BringUp
 from atoll.services.provisioning.provisioning import Provisioning

@@ -8,9 +8,9 @@ sandbox from starting: a person can go in and look.
 from collections.abc import Callable
 
 from atoll.domain.errors import AtollError
-from atoll.domain.sandbox.project import settled
-from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.sandbox.task import Task, failed, given
+from atoll.domain.sandboxes.project import settled
+from atoll.domain.sandboxes.sandbox import Sandbox
+from atoll.domain.sandboxes.task import Task, failed, given
 from atoll.ports import RuntimeClient
 from atoll.services.provisioning.bring_up import BringUp
 from atoll.services.provisioning.orders import completed

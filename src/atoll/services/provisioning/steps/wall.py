@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from atoll.domain.sandbox.sandbox import Attachment
+from atoll.domain.sandboxes.sandbox import Attachment
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.provisioning.bring_up import BringUp
 from atoll.services.provisioning.provisioning import Provisioning

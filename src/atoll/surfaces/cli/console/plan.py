@@ -15,7 +15,7 @@ import msgspec
 
 from atoll.domain.errors import Failed, Invalid, NotFound
 from atoll.domain.repository.repository import is_path
-from atoll.domain.sandbox.instructions import REPO
+from atoll.domain.sandboxes.instructions import REPO
 from atoll.surfaces.cli.console.memory import state_file
 from atoll.wire.http.unreadable import UNREADABLE
 

@@ -19,7 +19,7 @@ from atoll.client.made.sandboxes.requests import (
 from atoll.client.transport import given
 from atoll.domain.errors import Invalid
 from atoll.domain.repository.branch import branch_for_agent, branch_of_task
-from atoll.domain.sandbox.instructions import REPO
+from atoll.domain.sandboxes.instructions import REPO
 from atoll.surfaces.cli.console.plan import SandboxPlan
 from atoll.surfaces.cli.create.job import Job
 from atoll.surfaces.cli.create.route_options import options_of

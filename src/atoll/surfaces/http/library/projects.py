@@ -5,7 +5,7 @@ from starlette.responses import Response
 from atoll.domain.approvals.approval import spelled_out
 from atoll.domain.repository.project import DecidedProject, Project, proposals
 from atoll.domain.repository.project_schema import project_schema
-from atoll.domain.sandbox.sandbox import RepoRequest
+from atoll.domain.sandboxes.sandbox import RepoRequest
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext

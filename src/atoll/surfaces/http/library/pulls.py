@@ -1,6 +1,6 @@
 """Routes of pull orders: a pull asked for on the page, taken by a checkout that waits."""
 
-from atoll.domain.sandbox.pull_order import Checkout, PullDraft, PullOrder, PullResult
+from atoll.domain.sandboxes.pull_order import Checkout, PullDraft, PullOrder, PullResult
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.wire.api.library import pulls as api

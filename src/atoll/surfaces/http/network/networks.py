@@ -2,8 +2,8 @@
 
 from atoll.domain.network.bounds import Withheld
 from atoll.domain.network.switch import NetworkChange, rules_of
-from atoll.domain.sandbox.safety_layers import layers_of, wall_of
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.safety_layers import layers_of, wall_of
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.wire.api.sandboxes import networks as api

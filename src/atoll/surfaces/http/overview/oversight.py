@@ -1,7 +1,7 @@
 """Routes of oversight: every sandbox of an organization, and how administrators end one."""
 
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports.store.overview.sandboxes import OverviewQuery
 from atoll.services.overview.oversight import Overseen
 from atoll.surfaces.http.serving.answers import answer_of

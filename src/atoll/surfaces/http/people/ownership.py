@@ -1,6 +1,6 @@
 """Routes of ownership: to whom a sandbox belongs, and which wait for a new owner."""
 
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.surfaces.http.sandboxes.view import sandbox_view
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext

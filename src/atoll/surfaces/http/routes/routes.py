@@ -8,7 +8,7 @@ from atoll.domain.routes.policy import (
     named_backends,
 )
 from atoll.domain.routes.record import RouteRecord
-from atoll.domain.sandbox.sandbox import CreateSandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox
 from atoll.services.routes.routing import Rules
 from atoll.surfaces.http.sandboxes.requests import inputs_of, limits_of, mounts_of, route_options_of
 from atoll.surfaces.http.serving.answers import answer_of

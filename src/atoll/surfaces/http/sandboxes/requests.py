@@ -9,15 +9,15 @@ from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.hosts.host import HourlyCost
 from atoll.domain.routes.policy import Constraints, RouteOptions
-from atoll.domain.sandbox.project import ProjectRequest
-from atoll.domain.sandbox.sandbox import (
+from atoll.domain.sandboxes.project import ProjectRequest
+from atoll.domain.sandboxes.sandbox import (
     Consumer,
     CreateSandbox,
     Inputs,
     RepoRequest,
     SetupMetadata,
 )
-from atoll.domain.sandbox.task import TaskRequest
+from atoll.domain.sandboxes.task import TaskRequest
 from atoll.surfaces.http.serving.serve import RequestContext
 from atoll.wire.api.hosts.routes import ConstraintsBody, InputsBody, MountBody, RouteOptionsBody
 from atoll.wire.api.sandboxes import requests as api

@@ -4,8 +4,8 @@ harnesses on whose behalf sandboxes exist."""
 from msgspec.structs import asdict
 
 from atoll.domain.errors import Invalid
-from atoll.domain.sandbox.consumer import ConsumerEnd
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
+from atoll.domain.sandboxes.consumer import ConsumerEnd
+from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
 from atoll.surfaces.http.sandboxes.requests import sandbox_request
 from atoll.surfaces.http.sandboxes.view import sandbox_view, sandbox_views
 from atoll.surfaces.http.serving.answers import answer_of

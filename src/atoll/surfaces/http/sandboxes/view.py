@@ -6,12 +6,12 @@ from dataclasses import replace
 import msgspec
 
 from atoll.domain.errors import AWAY
-from atoll.domain.sandbox.lifetime import ends_soon
-from atoll.domain.sandbox.metadata import metadata_of
-from atoll.domain.sandbox.project import SandboxProject
-from atoll.domain.sandbox.reported import ReportedAgent
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, SandboxRepo
-from atoll.domain.sandbox.task import Task
+from atoll.domain.sandboxes.lifetime import ends_soon
+from atoll.domain.sandboxes.metadata import metadata_of
+from atoll.domain.sandboxes.project import SandboxProject
+from atoll.domain.sandboxes.reported import ReportedAgent
+from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox, SandboxRepo
+from atoll.domain.sandboxes.task import Task
 from atoll.ports.extension import ReachTroubles
 from atoll.services.application import Application
 from atoll.surfaces.http.serving.answers import answer_of

@@ -11,9 +11,9 @@ from msgspec import Meta
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.domain.people.capability import Capability
-from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox
-from atoll.domain.sandbox.steps.home_agent import home_request
-from atoll.domain.sandbox.task import TaskRequest
+from atoll.domain.sandboxes.sandbox import CreateSandbox, RepoRequest, Sandbox
+from atoll.domain.sandboxes.steps.home_agent import home_request
+from atoll.domain.sandboxes.task import TaskRequest
 from atoll.domain.tools.answer import Answer
 from atoll.domain.tools.tool import READS, Effects
 from atoll.surfaces.mcp.definition import Arguments, Call, Namespace

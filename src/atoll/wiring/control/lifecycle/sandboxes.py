@@ -8,7 +8,7 @@ from typing import Protocol
 from atoll.adapters.outgoing.addresses import look_up
 from atoll.domain.errors import AtollError
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import GONE, Sandbox
+from atoll.domain.sandboxes.sandbox import GONE, Sandbox
 from atoll.ports import (
     AgentConfigs,
     AgentLayers,

@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
-from atoll.domain.sandbox.pull_order import PullDraft, PullOrder
-from atoll.domain.sandbox.sandbox import SandboxRepo
+from atoll.domain.sandboxes.pull_order import PullDraft, PullOrder
+from atoll.domain.sandboxes.sandbox import SandboxRepo
 from atoll.ports import Store
 from atoll.testing.samples import NOW, OTHER, OWNER
 from atoll.wire.words.library import KEPT_ORDERS, OrderState

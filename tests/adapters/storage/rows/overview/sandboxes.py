@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from atoll.domain.ids import PERSONAL_ORG, OrgId, SandboxId
 from atoll.domain.overview.usage import DoorCounts
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Store
 from atoll.ports.store.overview.sandboxes import OverviewQuery
 from atoll.testing.samples import OTHER, OWNER, sandbox

@@ -5,8 +5,8 @@ from dataclasses import replace
 from atoll.domain.dashboards.dashboard import DashboardPerson
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import EVERY_MEMBER, PERSONAL_ORG, EventId, OrgId, SandboxId
-from atoll.domain.sandbox.sandbox import SandboxRepo
-from atoll.domain.sandbox.task import Task
+from atoll.domain.sandboxes.sandbox import SandboxRepo
+from atoll.domain.sandboxes.task import Task
 from atoll.ports import Store
 from atoll.ports.store.overview.search import TextQuery
 from atoll.testing.samples import NOW, OTHER, OWNER, draft, sandbox

@@ -18,7 +18,7 @@ from atoll.domain.overview.usage import (
     bucket_of,
 )
 from atoll.domain.projection import ModelState
-from atoll.domain.sandbox.reported import AGENTS, ReportedAgent
+from atoll.domain.sandboxes.reported import AGENTS, ReportedAgent
 from atoll.ports import Store
 from atoll.ports.store.quotas import COMMAND
 from atoll.testing.samples import NOW, sandbox

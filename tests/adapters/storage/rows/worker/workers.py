@@ -8,7 +8,7 @@ import pytest
 from atoll.domain.event import Json
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId, WorkerKey
 from atoll.domain.paging import PageQuery
-from atoll.domain.sandbox.sandbox import RepoRequest
+from atoll.domain.sandboxes.sandbox import RepoRequest
 from atoll.domain.workers.artifact import WorkerArtifact
 from atoll.domain.workers.create import CreateWorker, WorkerId, WorkerTeardown
 from atoll.domain.workers.heartbeat import Lease

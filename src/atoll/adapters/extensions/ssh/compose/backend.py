@@ -28,7 +28,7 @@ from atoll.domain.compose.stack import AGENT, Stack
 from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
 from atoll.domain.hosts.host import LOCAL
 from atoll.domain.profile.demands import DEBUG, DISK
-from atoll.domain.sandbox.image import HOST
+from atoll.domain.sandboxes.image import HOST
 from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_NETLINK
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import Capabilities, CleanupReport, Provision

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from atoll.domain.errors import Failed, Invalid, Unavailable
-from atoll.domain.sandbox.image import tells_absent_image
+from atoll.domain.sandboxes.image import tells_absent_image
 
 UP_SECONDS = 900.0
 """Images may have to be fetched by the host, and services may have to become healthy."""

@@ -1,1 +1,0 @@
-"""The steps of a sandbox's life by who makes them; `domain.sandbox.lifecycle` chooses."""

@@ -1,0 +1,56 @@
+"""A sandbox's instructions: text for its agent, given once before the agent's first prompt.
+
+They stand in the profile or the create request, or are named there and read from the sandbox's
+repository before any agent runs. Atoll itself never runs them.
+"""
+
+from atoll.domain.errors import Invalid
+from atoll.domain.files.workspace_path import named_path
+from atoll.domain.profile.profile import Profile
+from atoll.domain.sandboxes.sandbox import SandboxRepo, SetupMetadata
+from atoll.wire.words.sandboxes import MAX_INSTRUCTIONS
+
+REPO = "repo:"
+
+_TEXT, _REF = "setup_metadata.instructions", "setup_metadata.instructions_ref"
+
+
+def read_instructions(
+    setup: SetupMetadata, profile: Profile, repos: tuple[SandboxRepo, ...]
+) -> str:
+    """Return the instructions known at the create, `""` for none or for those in a file. Raises
+    `Invalid` for a reference that cannot be resolved."""
+    if setup.instructions_ref is not None:
+        if setup.instructions is not None:
+            raise Invalid("give the instructions or a reference to them, not both", field=_TEXT)
+        instructions_path(setup.instructions_ref, has_repo=bool(repos))
+        return ""
+    if setup.instructions is not None:
+        return checked_instructions(setup.instructions)
+    return profile.setup.instructions
+
+
+def instructions_path(ref: str, *, has_repo: bool) -> str:
+    """Return the file that a reference names, relative to the workspace. Raises `Invalid`."""
+    hint = f"name a file of the sandbox's repository as {REPO}PATH, or send the text itself as "
+    return repository_path(ref, field=_REF, hint=f"{hint}{_TEXT}", has_repo=has_repo)
+
+
+def repository_path(ref: str, *, field: str, hint: str, has_repo: bool) -> str:
+    """Return the file that `repo:PATH` names, relative to the workspace. Raises `Invalid` with the
+    hint."""
+    if not ref.startswith(REPO):
+        raise Invalid(f"{ref[:80]!r} cannot be resolved: {hint}", field=field)
+    if not has_repo:
+        raise Invalid(f"{REPO}PATH needs a repository: this sandbox has none", field=field)
+    return named_path(ref.removeprefix(REPO), field=field)
+
+
+def checked_instructions(words: str) -> str:
+    """Return instructions that are not empty. Raises `Invalid`."""
+    size = len(words.encode("utf-8", "surrogatepass"))
+    if not words.strip() or "\0" in words or size > MAX_INSTRUCTIONS:
+        raise Invalid(
+            f"instructions are 1 to {MAX_INSTRUCTIONS} bytes of text without NUL", field=_TEXT
+        )
+    return words

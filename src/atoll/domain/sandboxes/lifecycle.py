@@ -1,0 +1,92 @@
+"""The life of a sandbox, as a pure state machine.
+
+`step` takes what happened and returns the sandbox as it now is and what to do; it never waits,
+reads a clock or touches a host. `services.sandboxes.reconciler` performs the instructions, in
+order, and reports back with further stimuli.
+
+Reports carry the generation they are about; one that comes too late (the sandbox has moved on)
+changes nothing.
+"""
+
+from datetime import datetime
+
+from atoll.domain.sandboxes.sandbox import (
+    Sandbox,
+)
+from atoll.domain.sandboxes.steps.asked import asked
+from atoll.domain.sandboxes.steps.in_time import in_time
+from atoll.domain.sandboxes.steps.inside import agents_reported, set_up
+from atoll.domain.sandboxes.steps.noted import noted
+from atoll.domain.sandboxes.steps.outcome import Outcome
+from atoll.domain.sandboxes.steps.relocation import relocation
+from atoll.domain.sandboxes.steps.reported import reported
+from atoll.domain.sandboxes.stimulus import (
+    AcceptEnd,
+    AgentConversed,
+    AgentEnded,
+    AgentStarted,
+    Broke,
+    ChildMade,
+    ConsumerEnded,
+    Destroy,
+    Due,
+    Evacuate,
+    Exposed,
+    ExtendTtl,
+    Give,
+    Idle,
+    Instructed,
+    ParentEnded,
+    Pulled,
+    Queued,
+    Reached,
+    Recreate,
+    Relocated,
+    RelocationEnded,
+    RelocationFailed,
+    Renewed,
+    Requested,
+    Rerouted,
+    RuntimeBegan,
+    SetupBegan,
+    SetupEnded,
+    Start,
+    Stimulus,
+    Stop,
+    SwitchNetwork,
+    TaskBegan,
+    TeardownFailed,
+    TornDown,
+    Touched,
+)
+
+
+def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
+    """Return the sandbox after a stimulus, and the instructions to perform.
+
+    An unchanged sandbox with no instruction means that nothing happened. Raises `Conflict` when its
+    state does not allow the act.
+    """
+    match stimulus:
+        case Stop() | Start() | Recreate() | Destroy() | ExtendTtl() | SwitchNetwork() | Give():
+            return asked(sandbox, stimulus, now)
+        case Due() | Idle() | Touched() | ConsumerEnded() | ChildMade() | ParentEnded():
+            return in_time(sandbox, stimulus, now)
+        case Exposed() | Pulled() | Instructed() | Queued() | AcceptEnd():
+            return noted(sandbox, stimulus)
+        case SetupBegan() | SetupEnded() | TaskBegan():
+            return set_up(sandbox, stimulus)
+        case AgentStarted() | AgentConversed() | AgentEnded() | RuntimeBegan():
+            return agents_reported(sandbox, stimulus)
+        case Evacuate() | Relocated() | RelocationEnded() | RelocationFailed():
+            return relocation(sandbox, stimulus, now)
+        case (
+            Requested()
+            | Reached()
+            | Renewed()
+            | Broke()
+            | Rerouted()
+            | TornDown()
+            | TeardownFailed()
+        ):  # pragma: no branch - the cases are all
+            return reported(sandbox, stimulus, now)

@@ -1,0 +1,71 @@
+"""Steps reported from inside a sandbox: its set-up, its task and its agents."""
+
+from dataclasses import replace
+
+from atoll.domain.agents import resumable
+from atoll.domain.event import Json
+from atoll.domain.sandboxes.instruction import Append
+from atoll.domain.sandboxes.project import SandboxProject, setup_began, setup_ended
+from atoll.domain.sandboxes.sandbox import (
+    RUNNING,
+    Sandbox,
+)
+from atoll.domain.sandboxes.steps.outcome import Outcome
+from atoll.domain.sandboxes.stimulus import (
+    AgentConversed,
+    AgentEnded,
+    AgentReport,
+    AgentStarted,
+    RuntimeBegan,
+    SetupBegan,
+    SetupEnded,
+    TaskBegan,
+)
+from atoll.domain.sandboxes.task_queue import is_waiting
+from atoll.wire.words.sandboxes import SetupState
+
+
+def set_up(sandbox: Sandbox, report: SetupBegan | SetupEnded | TaskBegan) -> Outcome:
+    """Return the outcome of a report about set-up or task."""
+    if isinstance(report, TaskBegan):
+        if report.generation != sandbox.generation or not is_waiting(sandbox):
+            return sandbox, ()
+        told = Append(f"task.{report.task.state}", report.task.reason)
+        return replace(sandbox, task=report.task), (told,)
+    project = sandbox.project
+    if project is None:
+        return sandbox, ()
+    match report:
+        case SetupBegan(terminal_id):
+            if sandbox.state not in RUNNING:
+                return sandbox, ()
+            began = setup_began(project, terminal_id)
+            told = setup_told("sandbox.setup_started", began)
+            return replace(sandbox, project=began), (told,)
+        case SetupEnded(terminal_id, reason):  # pragma: no branch - the cases are all
+            if (project.state, project.terminal_id) != (SetupState.RUNNING, terminal_id):
+                return sandbox, ()
+            ended = setup_ended(project, reason)
+            told = setup_told("sandbox.setup_ended", ended)
+            return replace(sandbox, project=ended), (told,)
+
+
+def setup_told(kind: str, project: SandboxProject) -> Append:
+    """Return the event about a set-up."""
+    extra: dict[str, Json] = {"terminal_id": project.terminal_id, "setup": project.state.value}
+    return Append(kind, project.reason, extra)
+
+
+def agents_reported(sandbox: Sandbox, report: AgentReport) -> Outcome:
+    """Return the sandbox with the agents that can be resumed after a report."""
+    agents = sandbox.agents
+    match report:
+        case AgentStarted(agent):
+            agents = resumable.with_agent(agents, agent)
+        case AgentConversed(agent_id, conversation):
+            agents = resumable.with_conversation(agents, agent_id, conversation)
+        case AgentEnded(agent_id):
+            agents = resumable.without_agent(agents, agent_id)
+        case RuntimeBegan():  # pragma: no branch - the cases are all
+            agents = ()
+    return (sandbox if agents == sandbox.agents else replace(sandbox, agents=agents)), ()
