@@ -19,14 +19,14 @@ import pytest
 from atoll.testing.server import TestServer, test_server
 from atoll.wiring.host import LocalHost
 from tests.places import ROOT
-from tests.surfaces.cli.commands.work.test_attach import person_tty
+from tests.surfaces.cli.commands.terminals.test_attach import person_tty
 
 README = ROOT / "README.md"
 FIRST_HOUR = ROOT / "docs" / "start" / "first-hour.md"
 ELSEWHERE = {
     "atoll agent install codex": "tests/e2e/agents/test_agent_layers.py: it downloads",
     'atoll agent ask app-fix "And the linter?"': "tests/e2e/agents/test_agent_control.py: a model",
-    "atoll inbox answer q_5b allow": "tests/surfaces/cli/commands/agents/test_inbox.py",
+    "atoll inbox answer q_5b allow": "tests/surfaces/cli/commands/inbox/test_inbox.py",
 }
 #: What a person sees and then types; `WORDS` are those of the line before them.
 AT_A_TERMINAL = {

@@ -16,7 +16,7 @@ from tests.e2e.page.test_real_page import Terminal
 from tests.e2e.terminals.test_turns import AttachedClient, attach_with, driver
 from tests.peers.api import api_of
 from tests.peers.browsers import chromium, needs_chromium, program
-from tests.surfaces.cli.commands.work.test_attach import PersonTty, person_tty
+from tests.surfaces.cli.commands.terminals.test_attach import PersonTty, person_tty
 
 pytestmark = [
     pytest.mark.browser,

@@ -20,7 +20,7 @@ from tests.e2e.terminals.test_turns import attach_with
 from tests.peers.api import Api, until
 from tests.peers.browsers import chromium, needs_chromium
 from tests.peers.far.silent_network import SilentNetwork, silent_network
-from tests.surfaces.cli.commands.work.test_attach import PersonTty, person_tty
+from tests.surfaces.cli.commands.terminals.test_attach import PersonTty, person_tty
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -60,7 +60,7 @@ _PASTE = """text => {
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What waits at the command line waits as long as on a loaded machine."""
     monkeypatch.setattr(
-        "tests.surfaces.cli.commands.work.test_attach.PATIENCE", MILLISECONDS / 1000
+        "tests.surfaces.cli.commands.terminals.test_attach.PATIENCE", MILLISECONDS / 1000
     )
 
 

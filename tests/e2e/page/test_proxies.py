@@ -25,7 +25,7 @@ from tests.e2e.page.test_real_page import Terminal
 from tests.peers.api import Api, api_of
 from tests.peers.browsers import chromium, needs_chromium, program
 from tests.peers.certificate import own_certificate
-from tests.surfaces.cli.commands.work.test_attach import person_tty
+from tests.surfaces.cli.commands.terminals.test_attach import person_tty
 
 pytestmark = [
     pytest.mark.browser,

@@ -8,7 +8,7 @@ import pytest
 from atoll.testing.server import TestServer
 from tests.e2e.terminals.test_turns import attach_with, driver, guest
 from tests.peers.api import Api, api_of
-from tests.surfaces.cli.commands.work.test_attach import PersonTty, person_tty
+from tests.surfaces.cli.commands.terminals.test_attach import PersonTty, person_tty
 
 ROUNDS = 4
 

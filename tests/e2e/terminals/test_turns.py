@@ -11,7 +11,7 @@ import pytest
 
 from atoll.testing.server import TestServer
 from tests.peers.api import Api, api_of, until
-from tests.surfaces.cli.commands.work.test_attach import PersonTty, person_tty
+from tests.surfaces.cli.commands.terminals.test_attach import PersonTty, person_tty
 
 PATIENCE = 90.0
 

@@ -11,7 +11,7 @@ from atoll.client import Atoll
 from atoll.domain.errors import Conflict
 from atoll.testing.server import TestServer, atoll_command
 from tests.e2e.workers.desktop_machine import Machine, machine, ticking, until
-from tests.surfaces.cli.commands.work.test_attach import person_tty
+from tests.surfaces.cli.commands.terminals.test_attach import person_tty
 
 pytestmark = pytest.mark.timeout(300)
 

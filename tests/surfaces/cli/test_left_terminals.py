@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.surfaces.cli.commands.work.test_attach import PATIENCE, PersonTty, person_tty
+from tests.surfaces.cli.commands.terminals.test_attach import PATIENCE, PersonTty, person_tty
 from tests.surfaces.cli.conftest import spawned
 from tests.surfaces.cli.scripted import Scripted
 

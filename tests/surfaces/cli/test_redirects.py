@@ -6,7 +6,7 @@ from aiohttp import web
 from atoll.client.server import Server, server_at
 from atoll.client.transport import at
 from atoll.surfaces.cli.attach.connection import Closed, TerminalTarget, connect
-from tests.surfaces.cli.commands.work.test_attach import person_tty
+from tests.surfaces.cli.commands.terminals.test_attach import person_tty
 from tests.surfaces.cli.scripted import TOKEN, Scripted
 
 PATH = at("sandboxes", "sb_box", "terminals", "t_1", "attach")

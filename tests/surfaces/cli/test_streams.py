@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from tests.surfaces.cli.commands.work.test_attach import person_tty
-from tests.surfaces.cli.commands.work.test_exec import chunk, ended
+from tests.surfaces.cli.commands.terminals.test_attach import person_tty
+from tests.surfaces.cli.commands.terminals.test_exec import chunk, ended
 from tests.surfaces.cli.conftest import spawned
 from tests.surfaces.cli.scripted import Scripted
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.surfaces.cli.commands.work.test_attach import person_tty
+from tests.surfaces.cli.commands.terminals.test_attach import person_tty
 from tests.surfaces.cli.scripted import Scripted
 
 PATIENCE = 90.0

@@ -1,6 +1,6 @@
 """The `atoll` command: which commands there are, and how an error leaves.
 
-A command is a file in the folder of its group. Its line in `atoll --help` is the first line of
+A command is a file in the folder of its area. Its line in `atoll --help` is the first line of
 its docstring, read without loading it.
 """
 
@@ -27,89 +27,90 @@ _COMMANDS = f"{__package__}.commands"
 _FOLDER = Path(__file__).parent / "commands"
 ORDER: dict[str, tuple[str, ...]] = {
     "work": (
-        "new",
-        "attach",
-        "list",
-        "info",
-        "exec",
-        "cp",
-        "find",
-        "open",
-        "pull",
-        "sync",
-        "start",
-        "stop",
-        "recreate",
-        "extend-ttl",
-        "destroy",
-        "kept",
-        "prune",
-        "project",
-        "drive",
+        "sandboxes/new",
+        "terminals/attach",
+        "sandboxes/list",
+        "sandboxes/info",
+        "terminals/exec",
+        "terminals/cp",
+        "terminals/find",
+        "terminals/open",
+        "library/pull",
+        "library/sync",
+        "sandboxes/start",
+        "sandboxes/stop",
+        "sandboxes/recreate",
+        "sandboxes/extend-ttl",
+        "sandboxes/destroy",
+        "library/kept",
+        "sandboxes/prune",
+        "library/project",
+        "drive/drive",
     ),
     "review": (
-        "diff",
-        "commits",
-        "commit",
-        "discard",
-        "checkpoints",
-        "rewind",
-        "preview",
-        "pr",
+        "library/diff",
+        "library/commits",
+        "library/commit",
+        "library/discard",
+        "library/checkpoints",
+        "library/rewind",
+        "previews/preview",
+        "forges/pr",
     ),
     "agents": (
-        "inbox",
-        "agent",
-        "worker",
-        "mcp",
-        "image",
-        "profile",
-        "record",
-        "play",
-        "search",
-        "logs",
-        "events",
+        "inbox/inbox",
+        "agents/agent",
+        "workers/worker",
+        "tools/mcp",
+        "machine/image",
+        "library/profile",
+        "terminals/record",
+        "terminals/play",
+        "overview/search",
+        "sandboxes/logs",
+        "journals/events",
     ),
     "network": (
-        "net",
-        "secret",
-        "vault",
-        "approvals",
-        "approve",
-        "deny",
-        "revoke",
-        "webhook",
-        "hook",
+        "sandboxes/net",
+        "secrets/secret",
+        "secrets/vault",
+        "approvals/approvals",
+        "approvals/approve",
+        "approvals/deny",
+        "approvals/revoke",
+        "webhooks/webhook",
+        "hooks/hook",
     ),
     "people": (
-        "dashboard",
-        "share",
-        "org",
-        "give",
-        "me",
-        "whoami",
-        "login",
-        "logout",
-        "quota",
-        "audit",
-        "token",
+        "dashboards/dashboard",
+        "people/share",
+        "people/org",
+        "people/give",
+        "people/me",
+        "people/whoami",
+        "people/login",
+        "people/logout",
+        "people/quota",
+        "journals/audit",
+        "people/token",
     ),
     "machine": (
-        "up",
-        "down",
-        "doctor",
-        "desktop",
-        "host",
-        "route",
-        "extension",
-        "vm",
-        "db",
-        "wait-up",
-        "completion",
+        "machine/up",
+        "machine/down",
+        "machine/doctor",
+        "workers/desktop",
+        "hosts/host",
+        "routes/route",
+        "hosts/extension",
+        "machine/vm",
+        "machine/db",
+        "machine/wait-up",
+        "machine/completion",
     ),
 }
-"""The groups, each a folder below `commands/`, and the order of the commands that a person meets
-first. One that is not named here comes after them, by its name."""
+"""The groups of `atoll --help` and their commands, those first that a person meets first. Each is a
+file of its name in the folder of its area below `commands/`. A command that is not named here comes
+last in the group of its area's first one."""
 
 _HELP = re.compile(r'^def command\(.*?^    """(.*?)(?:"""|$)', re.DOTALL | re.MULTILINE)
 """The docstring's first line, of the function that is the command."""
@@ -118,7 +119,12 @@ _HELP = re.compile(r'^def command\(.*?^    """(.*?)(?:"""|$)', re.DOTALL | re.MU
 @cache
 def groups() -> dict[str, dict[str, str]]:
     """Return each group's commands with their one-line help, in the order of `atoll --help`."""
-    return {group: _commands(group) for group in ORDER}
+    found: dict[str, dict[str, str]] = {group: {} for group in ORDER}
+    for area, name in (*_named(), *_unnamed()):
+        path = _FOLDER / area / f"{name.replace('-', '_')}.py"
+        if said := _HELP.search(path.read_text(encoding="utf-8")):
+            found[_group_of(area, name)][name] = said[1]
+    return found
 
 
 def command_names() -> list[str]:
@@ -126,20 +132,40 @@ def command_names() -> list[str]:
     return [name for commands in groups().values() for name in commands]
 
 
-def _commands(group: str) -> dict[str, str]:
-    found = {}
-    for path in sorted(_FOLDER.joinpath(group).glob("*.py")):
-        if said := _HELP.search(path.read_text(encoding="utf-8")):
-            found[path.stem.replace("_", "-")] = said[1]
-    first = [name for name in ORDER[group] if name in found]
-    return {name: found[name] for name in dict.fromkeys((*first, *found))}
+@cache
+def _named() -> tuple[tuple[str, str], ...]:
+    """Return area and name of each command that `ORDER` names."""
+    entries = (entry for entries in ORDER.values() for entry in entries)
+    return tuple((area, name) for area, _, name in (entry.partition("/") for entry in entries))
 
 
-def _group_of(name: str) -> str | None:
+def _unnamed() -> list[tuple[str, str]]:
+    """Return area and name of each further module below `commands/`."""
+    named, paths = set(_named()), sorted(_FOLDER.glob("*/[a-z]*.py"))
+    entries = [(path.parent.name, path.stem.replace("_", "-")) for path in paths]
+    return [entry for entry in entries if entry not in named]
+
+
+def _group_of(area: str, name: str) -> str:
+    whole = f"{area}/{name}"
+    own = (group for group, entries in ORDER.items() if whole in entries)
+    of_area = (
+        group
+        for group, entries in ORDER.items()
+        if any(entry.startswith(f"{area}/") for entry in entries)
+    )
+    return next(own, None) or next(of_area, next(iter(ORDER)))
+
+
+def _area_of(name: str) -> str | None:
+    """Return the area of a command; None when there is no such command."""
     stem = name.replace("-", "_")
     if "_" in name or not stem.isidentifier():
         return None
-    return next((one for one in ORDER if (_FOLDER / one / f"{stem}.py").is_file()), None)
+    for area, known in _named():
+        if known == name:
+            return area
+    return next((path.parent.name for path in _FOLDER.glob(f"*/{stem}.py")), None)
 
 
 def _help_of(words: list[str]) -> tuple[str, list[str]]:
@@ -171,10 +197,10 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load one command by its name."""
-        group = _group_of(cmd_name)
-        if group is None:
+        area = _area_of(cmd_name)
+        if area is None:
             return None
-        module = import_module(f"{_COMMANDS}.{group}.{cmd_name.replace('-', '_')}")
+        module = import_module(f"{_COMMANDS}.{area}.{cmd_name.replace('-', '_')}")
         command: click.Command | None = getattr(module, "command", None)
         return command
 

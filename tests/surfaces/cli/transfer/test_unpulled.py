@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from tests.surfaces.cli.commands.work.test_attach import PersonTty, person_tty
+from tests.surfaces.cli.commands.terminals.test_attach import PersonTty, person_tty
 from tests.surfaces.cli.conftest import Cli
 from tests.surfaces.cli.scripted import Scripted, Seen, problem, tree_of
 

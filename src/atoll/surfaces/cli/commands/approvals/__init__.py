@@ -1,0 +1,1 @@
+"""Commands of the area `approvals`, each a file of its name."""

@@ -1,0 +1,1 @@
+"""Commands of the area `dashboards`, each a file of its name."""

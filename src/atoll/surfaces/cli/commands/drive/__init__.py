@@ -1,0 +1,1 @@
+"""Commands of the area `drive`, each a file of its name."""

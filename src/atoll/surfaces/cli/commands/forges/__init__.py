@@ -1,0 +1,1 @@
+"""Commands of the area `forges`, each a file of its name."""

@@ -1,0 +1,1 @@
+"""Commands of the area `hooks`, each a file of its name."""

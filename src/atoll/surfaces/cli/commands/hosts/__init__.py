@@ -1,0 +1,1 @@
+"""Commands of the area `hosts`, each a file of its name."""

@@ -1,0 +1,1 @@
+"""Commands of the area `inbox`, each a file of its name."""

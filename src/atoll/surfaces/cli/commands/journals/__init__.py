@@ -1,0 +1,1 @@
+"""Commands of the area `journals`, each a file of its name."""

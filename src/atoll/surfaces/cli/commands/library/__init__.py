@@ -1,0 +1,1 @@
+"""Commands of the area `library`, each a file of its name."""

@@ -1,0 +1,1 @@
+"""Commands of the area `logins`, each a file of its name."""

@@ -1,1 +1,0 @@
-"""Commands about what a sandbox may reach and with which keys."""

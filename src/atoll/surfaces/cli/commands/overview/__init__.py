@@ -1,0 +1,1 @@
+"""Commands of the area `overview`, each a file of its name."""

@@ -1,0 +1,1 @@
+"""Commands of the area `previews`, each a file of its name."""

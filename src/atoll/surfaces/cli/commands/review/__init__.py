@@ -1,1 +1,0 @@
-"""Commands that look at the changes in a sandbox, undo and commit them."""

@@ -1,0 +1,1 @@
+"""Commands of the area `routes`, each a file of its name."""

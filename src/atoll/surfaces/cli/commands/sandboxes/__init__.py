@@ -1,0 +1,1 @@
+"""Commands of the area `sandboxes`, each a file of its name."""

@@ -1,0 +1,1 @@
+"""Commands of the area `secrets`, each a file of its name."""

@@ -1,0 +1,1 @@
+"""Commands of the area `terminals`, each a file of its name."""

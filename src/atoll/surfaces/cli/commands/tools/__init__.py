@@ -1,0 +1,1 @@
+"""Commands of the area `tools`, each a file of its name."""

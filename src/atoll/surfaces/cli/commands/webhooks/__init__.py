@@ -1,0 +1,1 @@
+"""Commands of the area `webhooks`, each a file of its name."""

@@ -1,1 +1,0 @@
-"""Commands of daily work: sandboxes, their terminals and files."""

@@ -1,0 +1,1 @@
+"""Commands of the area `workers`, each a file of its name."""

@@ -1,0 +1,254 @@
+"""`atoll worker`: agents in sandboxes that a program drives, each with a durable stream.
+
+What is said to them and what they say is in `worker_talk`.
+"""
+
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+import click
+
+from atoll.client.made.workers.workers import (
+    ServerRequest,
+    TeardownBody,
+    Worker,
+    WorkerBody,
+    WorkerPage,
+    WorkerThread,
+)
+from atoll.client.transport import get, given
+from atoll.client.workers.workers import Workers
+from atoll.surfaces.cli.commands.workers.worker_check import check, worker_up
+from atoll.surfaces.cli.commands.workers.worker_hold import HOLD
+from atoll.surfaces.cli.commands.workers.worker_talk import TALK, worker_argument
+from atoll.surfaces.cli.console.candidates import profiles
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.moments import since
+from atoll.surfaces.cli.console.options import duration, json_option, sandbox_option, utc_option
+from atoll.surfaces.cli.console.output import note, say, show_json, show_table
+from atoll.surfaces.cli.create.route_options import MODES
+from atoll.surfaces.cli.create.selection_options import selection_of, selection_options
+from atoll.surfaces.cli.dispatch.verbs import Verbs
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@click.group("worker", cls=Verbs)
+def command() -> None:
+    """Drive agents by their own protocol: requests, and a stream that outlives a restart."""
+
+
+def create_options(function: Callable[P, R]) -> Callable[P, R]:
+    """Add what a new worker is made of."""
+    options = (
+        click.option("--agent", default=None, help="The agent  [default: codex]"),
+        click.option("--profile", default=None, shell_complete=profiles(), help="Its profile."),
+        click.option("--backend", metavar="NAME", default=None, help="This backend, and no other."),
+        click.option(
+            "--execution-mode",
+            type=click.Choice(MODES),
+            default=None,
+            help="On your own linked machine, or not.",
+        ),
+        click.option(
+            "--repo", "repos", metavar="URL", multiple=True, help="A repository; repeated."
+        ),
+        sandbox_option("--sandbox", help="Move into this sandbox."),
+        click.option("--thread", metavar="ID", default=None, help="Go on with this conversation."),
+        click.option("--ask-first", is_flag=True, help="It asks before it acts."),
+        click.option(
+            "--teardown",
+            type=click.Choice(("immediate", "retain")),
+            default=None,
+            help="The fate of its sandbox after a stop  [default: retain]",
+        ),
+        click.option(
+            "--retain-for",
+            metavar="DURATION",
+            default=None,
+            callback=duration,
+            help="How long a stopped worker is kept  [default: 7d]",
+        ),
+        click.option("--wait", "waits", is_flag=True, help="Wait until it takes requests."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@command.command("create")
+@click.argument("worker")
+@create_options
+@selection_options
+@json_option()
+@pass_invocation
+def create(
+    invocation: Invocation, /, *, worker: str, waits: bool, as_json: bool, **options: Any
+) -> None:
+    """Create a worker, or reattach the one of this name, with its files and conversation."""
+    workers = _workers(invocation)
+    created = workers.create(_body(invocation, worker, options))
+    if created.events_kept_for and not created.reattached:
+        kept = f"what its agent says is kept for {created.events_kept_for}"
+        note(f"atoll: {kept}; `atoll worker erase {worker}` deletes it")
+    if waits:
+        found = worker_up(workers, worker)
+        if as_json:
+            show_json({**created.value, "worker": found.value})
+        else:
+            say(f"{worker} runs in {found.sandbox.id}")
+    elif as_json:
+        show_json(created.value)
+    else:
+        what = "was there" if created.reattached else "was created"
+        say(f"{worker} {what} and is {created.worker.status}")
+
+
+@command.command("list")
+@json_option()
+@pass_invocation
+def list_(invocation: Invocation, *, as_json: bool) -> None:
+    """List your workers, newest first."""
+    found = invocation.api().transport.read_all(WorkerPage, get("workers"))
+    if as_json:
+        show_json(found.value)
+        return
+    rows = [
+        (one.worker_id, one.agent, one.backend_name or "-", one.status, one.heartbeat_state)
+        for one in found.workers
+    ]
+    show_table(("WORKER", "AGENT", "BACKEND", "STATUS", "HEARTBEAT"), rows, flexible=("WORKER",))
+
+
+@command.command("show")
+@worker_argument()
+@utc_option()
+@json_option()
+@pass_invocation
+def show(invocation: Invocation, worker: str, *, as_json: bool) -> None:
+    """Show one worker: its state, heartbeat, sandbox, and requests without an answer."""
+    found = _workers(invocation).get(worker)
+    if as_json:
+        show_json(found.value)
+    else:
+        _show(found)
+
+
+@command.command("stop")
+@worker_argument()
+@click.option("--reason", default=None, help="Why, for its stream.")
+@json_option()
+@pass_invocation
+def stop(invocation: Invocation, worker: str, *, reason: str | None, as_json: bool) -> None:
+    """Stop a worker; its work is kept, and its sandbox as its policy says."""
+    stopped = _workers(invocation).stop(worker, reason)
+    if as_json:
+        show_json(stopped.value)
+        return
+    kept = stopped.markers.workspace_ref
+    say(f"{worker} is {stopped.status}{f', its files are {kept}' if kept else ''}")
+
+
+@command.command("erase")
+@worker_argument()
+@json_option()
+@pass_invocation
+def erase(invocation: Invocation, *, worker: str, as_json: bool) -> None:
+    """Delete what the agent of a worker said: its events, answers and artifacts."""
+    erased = _workers(invocation).erase(worker)
+    if as_json:
+        show_json(erased.value)
+    else:
+        say(f"{erased.removed} events of {worker} were deleted")
+
+
+for other in (*TALK, *HOLD, check):
+    command.add_command(other)
+
+
+def _workers(invocation: Invocation) -> Workers:
+    return Workers(invocation.api().transport)
+
+
+def _body(invocation: Invocation, worker: str, options: dict[str, Any]) -> WorkerBody:
+    """Return what the options say, and no more: a field that is named must be as what stands."""
+    body: WorkerBody = {
+        "worker_id": worker,
+        "agent": options["agent"],
+        "backend": options["backend"],
+        "execution_mode": options["execution_mode"],
+        "profile": options["profile"],
+        "thread_id": options["thread"],
+    }
+    if options["repos"]:
+        body["repos"] = [{"repo_url": one} for one in options["repos"]]
+    if options["ask_first"]:
+        body["permissions"] = "ask"
+    if options["teardown"] or options["retain_for"]:
+        teardown: TeardownBody = {
+            "policy": options["teardown"] or "retain",
+            "retain_for": options["retain_for"],
+        }
+        body["teardown"] = given(teardown)
+    if selection := selection_of(options):
+        body["selection"] = selection
+    if (name := options["sandbox"]) is not None:
+        sandbox = invocation.api().sandboxes.get(name).sandbox_id
+        body["workspace_ref"] = f"sandbox:{sandbox}/workspace"
+    return given(body)
+
+
+def _show(found: Worker) -> None:
+    sandbox, place = found.sandbox, found.sandbox.host or found.sandbox.region
+    wall = sandbox.isolation
+    age = found.heartbeat_age_ms / 1000
+    lines = {
+        "worker": found.worker_id,
+        "status": found.status,
+        "reason": found.reason,
+        "held by": "a person, in a terminal" if found.held_by_person else "",
+        "heartbeat": f"{found.heartbeat_state}, {age:.1f} s ago",
+        "agent": f"{found.agent}, which {_PERMISSIONS.get(found.permissions, found.permissions)}",
+        "backend": " on ".join(filter(None, (found.backend_name, place))),
+        "sandbox": sandbox.id,
+        "isolation": f"{wall.level}, by {wall.mechanism}" if wall.level else "",
+        "degraded": "; ".join(wall.degraded),
+        "thread": found.thread_id,
+        "threads": ", ".join(map(_thread, found.threads)),
+        "asks": ", ".join(map(_question, found.pending.server_requests)),
+        "usage": _usage(found),
+        "artifacts": ", ".join(f"{one.name} ({one.size} bytes)" for one in found.artifacts),
+        "repositories": ", ".join(one.repo_url or one.key for one in found.repos),
+        "events": str(found.latest_seq),
+        "pending": ", ".join(found.pending.request_ids),
+        "kept": f"{found.teardown.retain_for} after a stop",
+        "removed": ", ".join(found.torn_down.removed),
+        "left over": ", ".join(found.torn_down.leftovers),
+        "created": since(found.created_at),
+    }
+    if found.teardown.policy == "immediate":
+        lines["kept"] = "removed at a stop"
+    for name, text in lines.items():
+        if text:
+            say(f"{name + ':':14}{text}")
+
+
+def _thread(thread: WorkerThread) -> str:
+    titled = f"{thread.thread_id} {thread.title!r}" if thread.title else thread.thread_id
+    return f"{titled}, at work" if thread.turn_id else titled
+
+
+def _question(question: ServerRequest) -> str:
+    return f"{question.server_request_id} ({question.method})"
+
+
+def _usage(found: Worker) -> str:
+    usage = found.usage
+    if not usage.requests:
+        return ""
+    tokens = f"{usage.input_tokens} tokens in ({usage.cached_tokens} cached)"
+    return f"{usage.requests} calls of models, {tokens}, {usage.output_tokens} out"
+
+
+_PERMISSIONS = {"allow": "acts by itself", "ask": "asks before it acts"}
