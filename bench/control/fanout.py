@@ -18,7 +18,7 @@ import msgspec
 import uvloop
 
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.surfaces.http.events.events import event_view
+from atoll.surfaces.http.journals.events import event_view
 from atoll.testing.contracts.bus import stored
 from atoll.testing.samples import draft
 from bench.figures import Series, ratio, table

@@ -457,7 +457,9 @@ def test_help_table_and_commands_say_the_same() -> None:
             assert (command.help or "").partition("\n")[0] == summary
 
 
-@pytest.mark.parametrize("name", ["control", "extend_ttl", "__init__", "../sandboxes/new", "sandboxes.new"])
+@pytest.mark.parametrize(
+    "name", ["control", "extend_ttl", "__init__", "../sandboxes/new", "sandboxes.new"]
+)
 def test_what_is_no_command_is_not_found(cli: Cli, name: str) -> None:
     assert name not in commands.command_names()
     assert cli(name).code == 2

@@ -5,7 +5,7 @@ Who may call them is decided by the guard: they need the header `X-Internal-Toke
 
 from atoll.domain.service_event import ServiceEvent
 from atoll.domain.workers.artifact import WorkerArtifact
-from atoll.surfaces.http.events.events import event_view
+from atoll.surfaces.http.journals.events import event_view
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, Reply, RequestContext
 from atoll.wire.api.events import EventView

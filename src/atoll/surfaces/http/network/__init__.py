@@ -1,1 +1,0 @@
-"""Routes of a sandbox's network, and of its secrets."""
