@@ -14,15 +14,19 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import create_async_engine
 
 from atoll.adapters.storage.engines.sqlite import sqlite_url
+from atoll.adapters.storage.migrations import schema
 from atoll.adapters.storage.store import Settings, open_store
-from atoll.domain.ids import PERSONAL_ORG
+from atoll.domain.ids import PERSONAL_ORG, WorkerKey
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.ports import EventQuery, Store
 from atoll.testing.samples import draft
 from tests.adapters.storage import test_store_postgres, test_store_sqlite
 from tests.adapters.storage.event_log import append
+from tests.adapters.storage.test_store_postgres import driven
 from tests.peers.databases.postgres import PostgresServer
 from tests.places import TESTS
 
@@ -100,6 +104,32 @@ async def test_older_database_gets_the_structure_of_a_new_one(old: Old) -> None:
         async with opened(url):
             pass
     assert await old.structure(older) == await old.structure(new)
+
+
+BEFORE_STREAMS_APART = (
+    "INSERT INTO workers VALUES ('wk_a', 'personal', 'local', 'w', 1, 0, '{}')",
+    *(
+        f"INSERT INTO worker_events VALUES ('{key}', {seq}, 'worker.{kind}', 1, {seq}, '{{}}')"
+        for key in ("wk_gone", "wk_a")
+        for seq, kind in ((7, "started"), (8, "lost"), (9, "event"))
+    ),
+)
+
+
+async def test_events_of_workers_become_streams_apart_of_the_log(old: Old) -> None:
+    url = await old.make(dump=True)
+    engine = create_async_engine(driven(url))
+    async with engine.begin() as connection:
+        await connection.run_sync(schema._migrate, "0040")
+        for statement in BEFORE_STREAMS_APART:
+            await connection.execute(text(statement))
+    await engine.dispose()
+    async with opened(url) as store, store.begin() as rows:
+        for key in (WorkerKey("wk_a"), WorkerKey("wk_gone")):
+            assert [one.seq for one in await rows.worker_events.page(key, 0, 9)] == [7, 8, 9]
+            assert await rows.worker_events.remove(key, 9) == 2
+            assert await rows.worker_events.last(key) == 9
+        assert [one.position for one in await rows.events.after(0, 99)] == [*range(1, EVENTS + 1)]
 
 
 async def test_rows_of_an_older_database_are_there_and_the_log_goes_on(old: Old) -> None:

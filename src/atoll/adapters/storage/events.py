@@ -1,4 +1,8 @@
-"""Tables and rows of the event log, and of the gaps that pruning leaves."""
+"""Tables and rows of the event log, and of the gaps that pruning leaves.
+
+Streams of the log are read together, by position. A stream apart has no positions, so that no
+reader of the log finds it: `worker.workers` keeps what agents said in such streams.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -16,19 +20,19 @@ from sqlalchemy import (
     Select,
     Table,
     Text,
-    UniqueConstraint,
     bindparam,
     delete,
     func,
     insert,
     literal,
     select,
+    text,
     update,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.audit import append_entries
-from atoll.adapters.storage.columns import COUNTER, from_us, metadata, storable, to_us
+from atoll.adapters.storage.columns import from_us, metadata, storable, to_us
 from atoll.adapters.storage.engines.whole import WholeStatements
 from atoll.adapters.storage.engines.writer import DriverStatement
 from atoll.adapters.storage.sandboxes import sandboxes
@@ -40,11 +44,19 @@ from atoll.ports import EventQuery
 from atoll.ports.store.events import EventRows
 from atoll.wire.words.sandboxes import Scope
 
+
+def _index(name: str, condition: str, *columns: str, unique: bool = False) -> Index:
+    """Return an index of some rows. A query finds it by the same condition, spelled out: a database
+    cannot tell that a parameter fits. A comparison with a position says that there is one."""
+    where = text(condition)
+    return Index(name, *columns, unique=unique, sqlite_where=where, postgresql_where=where)
+
+
 events = Table(
     "events",
     metadata,
-    Column("position", COUNTER, primary_key=True, autoincrement=True),
-    Column("id", Text, nullable=False, unique=True),
+    Column("position", BigInteger),
+    Column("id", Text),
     Column("org_id", Text, nullable=False),
     Column("owner", Text, nullable=False),
     Column("stream", Text, nullable=False),
@@ -56,10 +68,15 @@ events = Table(
     Column("actor_id", Text, nullable=False),
     Column("reason", Text),
     Column("payload", Text, nullable=False),
-    UniqueConstraint("stream", "seq"),
-    Index("events_by_owner", "org_id", "owner", "position"),
-    sqlite_autoincrement=True,
+    PrimaryKeyConstraint("stream", "seq"),
+    _index("events_by_position", "position IS NOT NULL", "position", unique=True),
+    _index("events_by_id", "position IS NOT NULL", "id", unique=True),
+    _index("events_by_owner", "position IS NOT NULL", "org_id", "owner", "position"),
+    _index("events_apart_by_age", "position IS NULL", "at_us"),
+    _index("events_lost", "event_type = 'worker.lost'", "at_us"),
+    _index("events_started", "event_type = 'worker.started'", "stream", "seq"),
 )
+"""Events without a position, and so without an id, are those of streams apart."""
 
 event_gaps = Table(
     "event_gaps",
@@ -80,7 +97,11 @@ _next_seq = (
     .where(_earlier.c.stream == bindparam("in_stream"))
     .scalar_subquery()
 )
-_next_position = select(func.coalesce(func.max(_earlier.c.position), 0) + 1).scalar_subquery()
+_next_position = (
+    select(func.coalesce(func.max(_earlier.c.position), 0) + 1)
+    .where(_earlier.c.position.is_not(None))
+    .scalar_subquery()
+)
 _append = DriverStatement(
     insert(events)
     .values(seq=_next_seq, position=_next_position)
@@ -89,6 +110,19 @@ _append = DriverStatement(
 """The statement that appends one event. The newest event is never removed, so its position is the
 highest that was given; a sequence of PostgreSQL would leave gaps where a transaction is rolled
 back."""
+
+newest_position = select(func.max(events.c.position)).where(events.c.position.is_not(None))
+"""The newest position, None in an empty log. The condition makes it one look at an index."""
+
+
+def append_apart(**values: ColumnElement[str] | str) -> DriverStatement:
+    """Return the statement that appends one event with these values to a stream apart."""
+    return DriverStatement(
+        insert(events)
+        .values(seq=_next_seq, position=None, id=None, **values)
+        .returning(events.c.seq)
+    )
+
 
 BATCH = 100
 """Events that are appended by one statement."""
@@ -131,7 +165,7 @@ class SqlEventRows(EventRows):
         streams = sorted({draft.stream for draft in drafts})
         newest = await self._connection.execute(
             select(
-                func.max(events.c.position),
+                newest_position.scalar_subquery(),
                 *(_newest(stream).scalar_subquery() for stream in streams),
             )
         )
@@ -167,8 +201,7 @@ class SqlEventRows(EventRows):
 
     async def last_position(self) -> int:
         """See the port."""
-        found = await self._connection.execute(select(func.max(events.c.position)))
-        return found.scalar_one() or 0
+        return (await self._connection.execute(newest_position)).scalar_one() or 0
 
     async def gap(self, query: EventQuery) -> Gap | None:
         """See the port."""
@@ -305,17 +338,21 @@ async def _page(
 
 async def _next_stream(connection: AsyncConnection, after: str) -> StreamSpan | None:
     """Return the stream whose name follows `after`: two look-ups in the index of `stream` and
-    `seq`."""
+    `seq`, and one for each stream apart that lies between."""
     table = events.c
-    found = await connection.execute(
-        select(table.stream, table.seq, table.at_us)
-        .where(table.stream > after)
-        .order_by(table.stream, table.seq)
-        .limit(1)
-    )
-    oldest = found.one_or_none()
-    if oldest is None:
-        return None
+    while True:
+        found = await connection.execute(
+            select(table.stream, table.seq, table.at_us, table.position)
+            .where(table.stream > after)
+            .order_by(table.stream, table.seq)
+            .limit(1)
+        )
+        oldest = found.one_or_none()
+        if oldest is None:
+            return None
+        if oldest.position is not None:
+            break
+        after = oldest.stream
     newest = await connection.execute(_newest(oldest.stream))
     return StreamSpan(oldest.stream, oldest.seq, from_us(oldest.at_us), newest.scalar_one())
 

@@ -22,7 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.approvals import approvals
 from atoll.adapters.storage.columns import metadata
-from atoll.adapters.storage.events import events
+from atoll.adapters.storage.events import newest_position
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.event import SANDBOX_STREAMS
 from atoll.domain.ids import OrgId, PrincipalId
@@ -164,7 +164,7 @@ class SqlTallyRows(TallyRows):
 
 async def lags(connection: AsyncConnection) -> list[ProjectionLag]:
     """Return how far behind the log each projection is."""
-    newest = (await connection.execute(select(func.max(events.c.position)))).scalar_one() or 0
+    newest = (await connection.execute(newest_position)).scalar_one() or 0
     found = await connection.execute(select(positions).order_by(positions.c.name))
     return [ProjectionLag(row.name, row.position, newest - row.position) for row in found]
 

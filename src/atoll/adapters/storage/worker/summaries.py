@@ -16,8 +16,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from atoll.adapters.storage.events import events
 from atoll.adapters.storage.projections import states
-from atoll.adapters.storage.worker.workers import worker_events, workers
+from atoll.adapters.storage.worker.workers import workers
 from atoll.domain.ids import WorkerKey
 from atoll.domain.workers.record import WORKER_STREAMS, worker_stream
 from atoll.domain.workers.summary import Progress
@@ -31,8 +32,9 @@ _derived = func.coalesce(states.c.position, 0)
 
 def _newest() -> ScalarSelect[int]:
     """Return the newest number of a worker's stream: one look at the end of its index."""
-    newest = select(func.coalesce(func.max(worker_events.c.seq), 0))
-    return newest.where(worker_events.c.key == workers.c.key).scalar_subquery()
+    newest = select(func.coalesce(func.max(events.c.seq), 0))
+    stream = literal(WORKER_STREAMS).concat(workers.c.key)
+    return newest.where(events.c.stream == stream).scalar_subquery()
 
 
 def _progress() -> Select[str, int, int]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from sqlalchemy import (
@@ -18,17 +18,19 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     and_,
+    bindparam,
     delete,
     exists,
     func,
     insert,
     literal,
     select,
-    text,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import from_us, metadata, read_page, storable, to_us
+from atoll.adapters.storage.engines.whole import WholeStatements
+from atoll.adapters.storage.events import append_apart, events
 from atoll.adapters.storage.records import RecordTable, SqlRecords
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.adapters.storage.worker.receipts import ReceiptBody
@@ -37,6 +39,7 @@ from atoll.domain.event_kind import check
 from atoll.domain.event_kinds.workers import WORKERS
 from atoll.domain.ids import OrgId, PrincipalId, WorkerKey
 from atoll.domain.paging import PageQuery, RowPage
+from atoll.domain.people.principal import SYSTEM
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.workers.artifact import WorkerArtifact
 from atoll.domain.workers.create import WorkerId
@@ -45,10 +48,12 @@ from atoll.domain.workers.ledger import (
 )
 from atoll.domain.workers.lifecycle import is_settled
 from atoll.domain.workers.record import (
+    WORKER_STREAMS,
     RequestRecord,
     WorkerEvent,
     WorkerEventDraft,
     WorkerRecord,
+    worker_stream,
 )
 from atoll.ports.store.worker.workers import (
     WorkerArtifactRows,
@@ -84,30 +89,6 @@ worker_requests = Table(
 )
 """`n` counts the requests of a worker."""
 
-_LOST, _STARTED = (text(f"event_type = 'worker.{name}'") for name in ("lost", "started"))
-"""Conditions of partial indexes. Queries spell the kinds out, as a database cannot tell that a
-parameter fits: see `_is`."""
-
-worker_events = Table(
-    "worker_events",
-    metadata,
-    Column("key", Text, nullable=False),
-    Column("seq", BigInteger, nullable=False),
-    Column("event_type", Text, nullable=False),
-    Column("event_version", Integer, nullable=False),
-    Column("at_us", BigInteger, nullable=False),
-    Column("payload", Text, nullable=False),
-    PrimaryKeyConstraint("key", "seq"),
-    Index("worker_events_by_age", "at_us"),
-    Index("worker_events_lost", "at_us", sqlite_where=_LOST, postgresql_where=_LOST),
-    Index(
-        "worker_events_started",
-        *("key", "seq"),
-        sqlite_where=_STARTED,
-        postgresql_where=_STARTED,
-    ),
-)
-
 worker_artifacts = Table(
     "worker_artifacts",
     metadata,
@@ -120,6 +101,11 @@ worker_artifacts = Table(
 )
 
 _KINDS = dict(WORKERS)
+_OF_WORKER = {
+    name: select(workers.c[name]).where(workers.c.key == bindparam("in_key")).scalar_subquery()
+    for name in ("org_id", "owner")
+}
+_append = append_apart(**_OF_WORKER, actor_kind=SYSTEM.kind.value, actor_id=SYSTEM.id)
 _sandboxes = msgspec.json.Decoder(Sandbox)
 _payloads: msgspec.json.Decoder[dict[str, Json]] = msgspec.json.Decoder(dict[str, object])
 
@@ -244,45 +230,28 @@ class SqlWorkerRequestRows(WorkerRequestRows):
 
 
 class SqlWorkerEventRows(WorkerEventRows):
-    """The `ports.store.worker.workers.WorkerEventRows` on one connection."""
+    """The `ports.store.worker.workers.WorkerEventRows` on one connection: streams apart in the
+    table of the log."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
     async def append(self, key: WorkerKey, drafts: Sequence[WorkerEventDraft]) -> list[WorkerEvent]:
         """See the port."""
-        seq = await self.last(key)
-        appended = [
-            WorkerEvent(
-                number,
-                one.event_type,
-                check(one.event_type, one.payload, _KINDS).version,
-                one.at,
-                one.payload,
-            )
-            for number, one in enumerate(drafts, seq + 1)
-        ]
-        rows = [
-            {
-                "key": key,
-                "seq": one.seq,
-                "event_type": one.event_type,
-                "event_version": one.event_version,
-                "at_us": to_us(one.at),
-                "payload": msgspec.json.encode(one.payload).decode(),
-            }
-            for one in appended
-        ]
-        if rows:
-            await self._connection.execute(insert(worker_events), rows)
+        writing = cast(WholeStatements, self._connection)
+        appended = []
+        for draft in drafts:
+            version = check(draft.event_type, draft.payload, _KINDS).version
+            ((seq,),) = await writing.fetch(_append, _row(key, draft, version))
+            appended.append(WorkerEvent(seq, draft.event_type, version, draft.at, draft.payload))
         return appended
 
     async def page(self, key: WorkerKey, after: int, limit: int) -> list[WorkerEvent]:
         """See the port."""
-        table = worker_events.c
+        table = events.c
         found = await self._connection.execute(
-            select(worker_events)
-            .where(table.key == key, table.seq > after)
+            select(events)
+            .where(table.stream == worker_stream(key), table.seq > after)
             .order_by(table.seq)
             .limit(limit)
         )
@@ -290,59 +259,62 @@ class SqlWorkerEventRows(WorkerEventRows):
 
     async def last(self, key: WorkerKey) -> int:
         """See the port."""
-        table = worker_events.c
-        found = await self._connection.execute(select(func.max(table.seq)).where(table.key == key))
-        return found.scalar_one() or 0
+        return await self._end(func.max(events.c.seq), key) or 0
 
     async def first(self, key: WorkerKey) -> int:
         """See the port."""
-        table = worker_events.c
-        found = await self._connection.execute(select(func.min(table.seq)).where(table.key == key))
-        return found.scalar_one() or 1
+        return await self._end(func.min(events.c.seq), key) or 1
+
+    async def _end(self, number: ColumnElement[int], key: WorkerKey) -> int | None:
+        found = await self._connection.execute(
+            select(number).where(events.c.stream == worker_stream(key))
+        )
+        return found.scalar_one()
 
     async def remove(self, key: WorkerKey, before: int) -> int:
         """See the port."""
-        table = worker_events.c
+        table = events.c
         kept = min(before, await self.last(key))
         done = await self._connection.execute(
-            delete(worker_events).where(table.key == key, table.seq < kept)
+            delete(events).where(table.stream == worker_stream(key), table.seq < kept)
         )
         return done.rowcount
 
     async def aged(self, before: datetime, limit: int) -> list[tuple[WorkerKey, int]]:
         """See the port."""
-        table, newer = worker_events.c, worker_events.alias()
+        table, newer = events.c, events.alias()
         older = (
-            select(table.key, func.max(table.seq))
+            select(table.stream, func.max(table.seq))
             .where(
+                table.position.is_(None),
                 table.at_us < to_us(before),
-                exists().where(newer.c.key == table.key, newer.c.seq > table.seq),
+                exists().where(newer.c.stream == table.stream, newer.c.seq > table.seq),
             )
-            .group_by(table.key)
-            .order_by(table.key)
+            .group_by(table.stream)
+            .order_by(table.stream)
             .limit(limit)
         )
         found = await self._connection.execute(older)
-        return [(WorkerKey(key), seq) for key, seq in found]
+        return [(WorkerKey(stream.removeprefix(WORKER_STREAMS)), seq) for stream, seq in found]
 
     async def lost(self, org_id: OrgId, since: datetime, limit: int) -> list[WorkerEvent]:
         """See the port."""
-        loss, before, start = (worker_events.alias(name) for name in ("loss", "before", "start"))
+        loss, before, start = (events.alias(name) for name in ("loss", "before", "start"))
         begun = (
             select(func.max(before.c.seq))
             .where(
-                before.c.key == loss.c.key, before.c.seq < loss.c.seq, _is(before, "worker.started")
+                before.c.stream == loss.c.stream,
+                before.c.seq < loss.c.seq,
+                _is(before, "worker.started"),
             )
             .scalar_subquery()
         )
-        # A subquery, not a join: losses of a day are few, and workers of an organization many.
-        whose = select(workers.c.org_id).where(workers.c.key == loss.c.key).scalar_subquery()
         found = await self._connection.execute(
             select(start)
             .select_from(loss)
-            .join(start, and_(start.c.key == loss.c.key, start.c.seq == begun))
-            .where(_is(loss, "worker.lost"), loss.c.at_us > to_us(since), whose == org_id)
-            .order_by(loss.c.at_us.desc(), loss.c.key, loss.c.seq)
+            .join(start, and_(start.c.stream == loss.c.stream, start.c.seq == begun))
+            .where(_is(loss, "worker.lost"), loss.c.at_us > to_us(since), loss.c.org_id == org_id)
+            .order_by(loss.c.at_us.desc(), loss.c.stream, loss.c.seq)
             .limit(limit)
         )
         return list(map(_event, found))
@@ -384,6 +356,19 @@ class SqlWorkerArtifactRows(WorkerArtifactRows):
         these = [table.at_us < to_us(before), *([] if key is None else [table.key == key])]
         done = await self._connection.execute(delete(worker_artifacts).where(*these))
         return done.rowcount
+
+
+def _row(key: WorkerKey, draft: WorkerEventDraft, version: int) -> dict[str, str | int | None]:
+    stream = worker_stream(key)
+    return {
+        "in_stream": stream,
+        "in_key": key,
+        "stream": stream,
+        "event_type": draft.event_type,
+        "event_version": version,
+        "at_us": to_us(draft.at),
+        "payload": msgspec.json.encode(draft.payload).decode(),
+    }
 
 
 def _is(events: FromClause, event_type: str) -> ColumnElement[bool]:

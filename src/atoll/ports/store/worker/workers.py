@@ -70,10 +70,12 @@ class WorkerRequestRows(Protocol):
 
 
 class WorkerEventRows(Protocol):
-    """The streams of workers: apart from the log, as they hold what agents said."""
+    """The streams of workers: streams of the log that no reader of the log finds, as they hold what
+    agents said."""
 
     async def append(self, key: WorkerKey, drafts: Sequence[WorkerEventDraft]) -> list[WorkerEvent]:
-        """Number and append, in order. Raises `ValueError` for an unknown kind or payload."""
+        """Number and append, in order, for a worker that is there. Raises `ValueError` for an
+        unknown kind or payload."""
         ...
 
     async def page(self, key: WorkerKey, after: int, limit: int) -> list[WorkerEvent]:

@@ -16,8 +16,8 @@ from atoll.domain.workers.ledger import LedgerEntry, RequestRefusal, Response
 from atoll.domain.workers.lifecycle import DurabilityMarkers, HostContact, Worker, WorkerTornDown
 from atoll.domain.workers.record import RequestRecord, WorkerEventDraft, WorkerRecord
 from atoll.domain.workers.talk import OpenQuestion, WorkerTalk, WorkerThread
-from atoll.ports import Store
-from atoll.testing.samples import NOW, sandbox
+from atoll.ports import EventQuery, Store
+from atoll.testing.samples import NOW, draft, sandbox
 from atoll.wire.words.routes import ExecutionMode
 from atoll.wire.words.workers import (
     ErrorCode,
@@ -162,6 +162,8 @@ async def check_requests_keep_their_receipt_and_their_order(store: Store) -> Non
 async def check_streams_count_from_one_without_a_gap(store: Store) -> None:
     """Also after a removal, which keeps the newest event; each worker by itself."""
     async with store.begin() as rows:
+        for one in (worker("wk_a"), worker("wk_b", owner=BOB)):
+            await rows.workers.put(one)
         assert await rows.worker_events.last(KEY) == 0
         assert await rows.worker_events.first(KEY) == 1
         await rows.worker_events.append(KEY, [_said(str(n)) for n in range(3)])
@@ -185,6 +187,8 @@ async def check_streams_with_old_events_are_found(store: Store) -> None:
     """The newest event of a stream is never old."""
     other = WorkerKey("wk_b")
     async with store.begin() as rows:
+        for one in (worker("wk_a"), worker("wk_b", owner=BOB)):
+            await rows.workers.put(one)
         await rows.worker_events.append(KEY, [_said("old", hours=-2), _said("older", hours=-3)])
         await rows.worker_events.append(KEY, [_said("new"), _said("odd", hours=-9)])
         await rows.worker_events.append(other, [_said("alone", hours=-9)])
@@ -197,6 +201,29 @@ async def check_streams_with_old_events_are_found(store: Store) -> None:
     async with store.read() as rows:
         assert len(await rows.worker_events.aged(NOW - timedelta(hours=1), 1)) == 1
         assert await rows.worker_events.aged(NOW, 9) == [(KEY, 2), (other, 1)]
+
+
+async def check_streams_of_workers_are_found_by_no_reader_of_the_log(store: Store) -> None:
+    """What an agent said has no position, and the positions of the log have no gap for it."""
+    query = EventQuery(PERSONAL_ORG, ADA)
+    async with store.begin() as rows:
+        await rows.workers.put(worker("wk_a"))
+        await rows.events.append([draft(1, stream="a", owner=ADA)])
+        await rows.worker_events.append(KEY, [_said("private"), _said("words")])
+        (second,) = await rows.events.append([draft(2, stream="z", owner=ADA)])
+        await rows.worker_events.append(KEY, [_said("again")])
+        assert (second.position, await rows.events.last_position()) == (2, 2)
+        await rows.worker_events.remove(KEY, 3)
+    async with store.read() as rows:
+        for found in (await rows.events.page(query), await rows.events.after(0, 9)):
+            assert [(one.position, one.stream) for one in found] == [(1, "a"), (2, "z")]
+        assert await rows.events.page(replace(query, stream="worker:wk_a")) == []
+        assert await rows.events.gap(query) is None
+        streams, after = [], ""
+        while (span := await rows.events.next_stream(after)) is not None:
+            streams.append(after := span.stream)
+        assert streams == ["a", "z"]
+        assert [one.seq for one in await rows.worker_events.page(KEY, 0, 9)] == [3]
 
 
 async def check_workers_that_stand_come_with_their_sandboxes(store: Store) -> None:
