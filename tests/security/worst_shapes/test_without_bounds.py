@@ -42,7 +42,7 @@ def read_on_the_loop(patch: pytest.MonkeyPatch) -> None:
     async def here(_: Any, work: Callable[[], Any]) -> Any:
         return work()
 
-    patch.setattr("atoll.services.dashboards.loading.DocumentStore.beside", here)
+    patch.setattr("atoll.services.dashboards.documents.DocumentStore.beside", here)
 
 
 BOUNDS: Final[Mapping[str, tuple[Take, Part]]] = {

@@ -22,10 +22,9 @@ from atoll.domain.people.organization import Member
 from atoll.domain.people.principal import Principal
 from atoll.services.dashboards.connections import Closing, RoomConnection
 from atoll.services.dashboards.dashboards import Dashboards
-from atoll.services.dashboards.loading import DocumentStore
+from atoll.services.dashboards.documents import DocumentStore
 from atoll.services.dashboards.mentions import DashboardMentions
-from atoll.services.dashboards.room import Room
-from atoll.services.dashboards.rooms import Rooms
+from atoll.services.dashboards.rooms import Room, Rooms
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.people.memberships import Memberships

@@ -13,7 +13,8 @@ from pycrdt import Doc, Map
 
 from atoll.domain.dashboards.change import MAX_UPDATE_BYTES
 from atoll.domain.errors import LimitReached, NotFound
-from atoll.services.dashboards import connections, room
+from atoll.services.dashboards import connections
+from atoll.services.dashboards import rooms as open_rooms
 from atoll.wire.crdt.frames import SyncStep2, SyncUpdate, spell_frame
 from atoll.wire.crdt.lib0 import spell_number
 from atoll.wire.crdt.update import read_update
@@ -193,7 +194,7 @@ async def test_foreign_dashboard_is_not_found_and_a_lost_role_ends_the_connectio
             await bob.until(lambda: bob.closed)
             assert isinstance(bob.closed[0], NotFound)
         async with Tab().joined(made.replicas[0], board, ANN) as ann:
-            monkeypatch.setattr(room, "LOOK_SECONDS", 60.0)
+            monkeypatch.setattr(open_rooms, "LOOK_SECONDS", 60.0)
             await ann.told("welcome")
             await boards.delete(ANN, board)
             await ann.until(lambda: ann.closed)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from atoll.adapters.storage.dashboards.documents import SqlDocumentRows
 from atoll.domain.ids import DashboardId
 from atoll.ports.store.dashboards.dashboards import DocumentSnapshot
-from atoll.services.dashboards import room, work
+from atoll.services.dashboards import rooms, work
 from tests.services.dashboards.scene import Replica, Scene, Tab, item_id, person, scene
 
 PEOPLE = (person("ann"), person("bob"), person("ann"))
@@ -111,7 +111,7 @@ class Play:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work, "BATCH_SECONDS", 0.0)
-    monkeypatch.setattr(room, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(rooms, "LOOK_SECONDS", 0.05)
 
 
 async def _played(acts: list[tuple[str, int, int]]) -> None:

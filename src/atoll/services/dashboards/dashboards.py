@@ -33,7 +33,7 @@ from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.organization import PERSONAL
 from atoll.domain.people.principal import Principal
 from atoll.ports import Transaction
-from atoll.services.dashboards.loading import DocumentStore
+from atoll.services.dashboards.documents import DocumentStore
 from atoll.services.dashboards.rooms import Rooms
 from atoll.services.ground import Ground
 from atoll.services.people.rosters import check_team, one_member

@@ -13,7 +13,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.ids import DashboardId, SandboxId
 from atoll.domain.people.principal import Principal
 from atoll.ports.documents import Document
-from atoll.services.dashboards.loading import DocumentStore
+from atoll.services.dashboards.documents import DocumentStore
 from atoll.services.ground import Ground
 from atoll.services.people.memberships import Memberships
 from atoll.wire.words.events import ActorKind

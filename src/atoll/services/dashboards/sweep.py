@@ -7,7 +7,7 @@ import structlog
 
 from atoll.domain.dashboards.dashboard import RESTORABLE
 from atoll.domain.errors import AtollError
-from atoll.services.dashboards.loading import COMPACT_AFTER, COMPACT_UPDATES, DocumentStore
+from atoll.services.dashboards.documents import COMPACT_AFTER, COMPACT_UPDATES, DocumentStore
 from atoll.services.ground import Ground
 from atoll.services.people.dashboard_owners import DashboardOwners
 

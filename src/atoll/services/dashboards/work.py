@@ -23,9 +23,14 @@ from atoll.ports import Transaction
 from atoll.ports.bus import LiveChannels
 from atoll.ports.documents import Document
 from atoll.services.dashboards.connections import RoomConnection
-from atoll.services.dashboards.editing import Admitted, EditedDocument, Unfounded
+from atoll.services.dashboards.documents import (
+    COMPACT_UPDATES,
+    Admitted,
+    DocumentStore,
+    EditedDocument,
+    Unfounded,
+)
 from atoll.services.dashboards.live_messages import LiveMessage, changed, send
-from atoll.services.dashboards.loading import COMPACT_UPDATES, DocumentStore
 from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.dashboards.presences import Presences
 from atoll.services.ground import Ground

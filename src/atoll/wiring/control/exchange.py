@@ -16,8 +16,8 @@ from atoll.ports.senders.event_sink import EventSink
 from atoll.services.application import DashboardServices
 from atoll.services.dashboards.comments import DashboardComments
 from atoll.services.dashboards.dashboards import Dashboards
+from atoll.services.dashboards.documents import DocumentStore
 from atoll.services.dashboards.homes import DashboardHomes
-from atoll.services.dashboards.loading import DocumentStore
 from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.dashboards.panes import DashboardPanes
 from atoll.services.dashboards.rooms import Rooms

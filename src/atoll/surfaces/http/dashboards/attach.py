@@ -14,7 +14,7 @@ from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.services.application import Application
 from atoll.services.dashboards.connections import Closing, RoomConnection
-from atoll.services.dashboards.room import Room
+from atoll.services.dashboards.rooms import Room
 from atoll.surfaces.http.body.queries import socket_flag
 from atoll.surfaces.http.server.guard import REVOKED
 from atoll.surfaces.http.serving.routes import Sockets

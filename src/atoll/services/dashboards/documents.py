@@ -1,7 +1,9 @@
-"""Documents as the store has them: loaded, compacted, and as they were at a moment.
+"""Documents of dashboards: loaded, edited, compacted, and as they were at a moment.
 
 A document is a snapshot and the updates since. Compaction makes one snapshot of both and writes the
 history; it reads, computes and then compares, so whoever does so at the same time loses nothing.
+Every update is judged, applied and checked before it is stored. What is refused after it was
+applied, or cannot be stored, is undone by loading the document anew.
 """
 
 import asyncio
@@ -15,7 +17,14 @@ from typing import TypeVar
 
 import msgspec
 
-from atoll.domain.dashboards.change import types_made
+from atoll.domain.dashboards.change import (
+    MAX_DOCUMENT_BYTES,
+    Missing,
+    adds_deletions,
+    check_authors,
+    judge,
+    types_made,
+)
 from atoll.domain.dashboards.dashboard import Dashboard
 from atoll.domain.dashboards.history import (
     CHECKPOINT_ENTRIES,
@@ -26,16 +35,16 @@ from atoll.domain.dashboards.history import (
     counted,
     grouped,
 )
-from atoll.domain.dashboards.item import Fields
+from atoll.domain.dashboards.item import Fields, check_count, check_item
 from atoll.domain.dashboards.order import DocumentOrder
-from atoll.domain.errors import NotFound, Unavailable
-from atoll.domain.ids import DashboardId
+from atoll.domain.errors import AtollError, Forbidden, Invalid, LimitReached, NotFound, Unavailable
+from atoll.domain.ids import DashboardId, PrincipalId
 from atoll.domain.people.principal import SYSTEM
 from atoll.ports import Transaction
 from atoll.ports.documents import Document, Documents
 from atoll.ports.store.dashboards.dashboards import DocumentSnapshot, KeptHistory
 from atoll.services.ground import Ground
-from atoll.wire.crdt.update import Id, read_update
+from atoll.wire.crdt.update import Id, ParsedUpdate, read_deletions, read_update
 
 COMPACT_UPDATES = 200
 """The updates after which a document is compacted."""
@@ -263,3 +272,90 @@ def _snapshot(loaded: LoadedDocument) -> DocumentSnapshot:
 
 def _read_types(data: bytes) -> dict[Id, int]:
     return {(client, clock): depth for client, clock, depth in _types.decode(data)}
+
+
+class Unfounded(Exception):
+    """Error of an update that rests on changes which are not here: look at the store and try
+    again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """An update that was applied. `update` holds what it changed, empty where that is nothing;
+    `clients` are new ones of its person, `items` those that it touched."""
+
+    update: bytes
+    clients: tuple[int, ...]
+    items: frozenset[str] = frozenset()
+
+
+class EditedDocument:
+    """A document that several people edit. `authors` are the people of its clients; a `spoiled` one
+    has to be loaded anew."""
+
+    def __init__(self, loaded: LoadedDocument, authors: Mapping[int, PrincipalId]) -> None:
+        self.loaded = loaded
+        self.authors = dict(authors)
+        self.spoiled = False
+
+    def check_adds_nothing(self, update: ParsedUpdate) -> None:
+        """Check that an update of somebody who only watches changes nothing. Raises
+        `Forbidden`."""
+        document, clocks = self.loaded.document, self.loaded.order.clocks
+        new = any(one.clock + one.length > clocks.get(one.client, 0) for one in update.structs)
+        if not new and not update.deletions:
+            return
+        if new or adds_deletions(update, read_deletions(document.missing(clocks))):
+            raise Forbidden("you may look at this dashboard and not change it")
+
+    def admit(
+        self,
+        person: PrincipalId,
+        parsed: ParsedUpdate,
+        data: bytes,
+        *,
+        present: Mapping[int, PrincipalId],
+    ) -> Admitted:
+        """Apply an update of a person. Raises `Unfounded`, and `Invalid` or `LimitReached` for one
+        that is refused. `present` are the people of the clients that are connected."""
+        loaded = self.loaded
+        found = judge(parsed, loaded.order.clocks, loaded.types)
+        if isinstance(found, Missing):
+            raise Unfounded
+        self._check_room(parsed, data)
+        clients = check_authors(person, found.clocks, self.authors, present)
+        loaded.order.admit(parsed.structs)
+        try:
+            applied = loaded.document.apply(data)
+            self._check(found.clocks, applied.items)
+        except AtollError:
+            self.spoiled = True
+            raise
+        loaded.types.update(found.types)
+        loaded.stored += len(applied.update)
+        self.authors.update(dict.fromkeys(clients, person))
+        return Admitted(applied.update, clients, applied.items)
+
+    def _check_room(self, parsed: ParsedUpdate, data: bytes) -> None:
+        """Refuse what makes a full document larger; deleting is possible still."""
+        loaded = self.loaded
+        if loaded.stored + len(data) <= MAX_DOCUMENT_BYTES:
+            return
+        loaded.stored = len(loaded.document.missing({}))
+        if loaded.stored + len(data) > MAX_DOCUMENT_BYTES and parsed.structs:
+            raise LimitReached(
+                f"the dashboard is full: its document has {MAX_DOCUMENT_BYTES} bytes",
+                code="document_full",
+            )
+
+    def _check(self, clocks: Mapping[int, int], touched: Iterable[str]) -> None:
+        """Check what the document is after an update."""
+        document = self.loaded.document
+        after = document.clocks()
+        if any(after.get(client, 0) != clock for client, clock in clocks.items()):
+            raise Invalid("an update cannot be applied as a whole", field="update")
+        check_count(len(document.ids()))
+        for item_id in touched:
+            fields = document.item(item_id)
+            if fields is not None:
+                check_item(item_id, fields)
