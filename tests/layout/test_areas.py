@@ -86,7 +86,6 @@ def test_tests_are_in_the_folders_of_what_they_test() -> None:
         str(folder.relative_to(ROOT))
         for layer in LAYERS
         for folder in (ROOT / "tests" / layer).glob("*/__init__.py")
-        if _other_number(folder.parent.name)
-        and f"{layer}/{folder.parent.name}" not in OTHERWISE
+        if _other_number(folder.parent.name) and f"{layer}/{folder.parent.name}" not in OTHERWISE
     ]
     assert not wrong, f"name the folder as services do: {wrong}"
