@@ -1,4 +1,6 @@
-"""Sizes in bytes, as text for people."""
+"""Sizes in bytes: units, and sizes as text for people."""
+
+MIB = 2**20
 
 
 def spelled_size(size: int) -> str:

@@ -7,6 +7,8 @@ import platform
 from pathlib import Path
 
 from atoll.domain.errors import Failed
+from atoll.domain.wall.interior import DOORS
+from atoll.wire.words.walls import WORKSPACE
 
 BIN = Path(__file__).parent / "bin"
 ARCHITECTURES = ("x86_64", "aarch64")
@@ -15,8 +17,6 @@ INSIDE_INIT = "/.atoll/init"
 INIT_KIND = "c"
 """Name of the one kind of init, in an isolation."""
 CONTROL_FD = 3
-DOORS = (8082, 3128)
-"""The ports of the broker and the egress proxy."""
 
 
 def init_binary(architecture: str = "") -> Path:
@@ -36,7 +36,7 @@ def init_argv(
     *,
     control_fd: int = CONTROL_FD,
     doors: tuple[int, ...] = DOORS,
-    root: str = "/workspace",
+    root: str = WORKSPACE,
     nproc: int | None = None,
 ) -> tuple[str, ...]:
     """Return the whole command line of an init.

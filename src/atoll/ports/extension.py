@@ -20,7 +20,7 @@ from atoll.domain.routes.candidate import ImageKind
 from atoll.domain.wall.isolation import Isolation
 from atoll.domain.wall.resources import NO_LIMITS, Resources
 from atoll.wire.words.hosts import HostKind
-from atoll.wire.words.walls import IsolationLevel
+from atoll.wire.words.walls import WORKSPACE, IsolationLevel
 from atoll.wire.zygote.messages import Agent as RuntimeAgent
 
 SELF_HOSTED: Final = "self-hosted"
@@ -106,7 +106,7 @@ class Provision:
     mounts: tuple[Mount, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     fresh: bool = False
-    cwd: str = "/workspace"
+    cwd: str = WORKSPACE
     host_mounts: tuple[HostMount, ...] = ()
     agents: frozenset[str] | None = None
     added: tuple[Agent, ...] = ()

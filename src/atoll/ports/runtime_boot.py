@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.wire.contract.execs import OwnUsage
+from atoll.wire.words.walls import WORKSPACE
 
 JOURNAL_BYTES = 4 * 1024 * 1024
 
@@ -99,8 +100,8 @@ class RuntimeBoot:
     doors: tuple[socket.socket, ...] = ()
     shell: tuple[str, ...] = ("/bin/bash",)
     env: tuple[tuple[str, str], ...] = ()
-    cwd: str = "/workspace"
-    workspace: str = "/workspace"
+    cwd: str = WORKSPACE
+    workspace: str = WORKSPACE
     init: tuple[str, ...] | None = None
     keys_fd: int | None = None
     broker: tuple[tuple[str, str], ...] = ()

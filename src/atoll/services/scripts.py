@@ -15,6 +15,7 @@ from atoll.domain.errors import Failed, Invalid, LimitReached
 from atoll.ports.runtime import RuntimeClient, RuntimeStream
 from atoll.wire.contract.execs import ExecBody, stream_exec
 from atoll.wire.http.unreadable import UNREADABLE
+from atoll.wire.words.walls import WORKSPACE
 
 NO_SUCH_PROGRAM = 127
 """The code with which a shell ends that does not find a program (POSIX, 2.8.2)."""
@@ -87,7 +88,7 @@ async def run_inside(
     problem documents stand for."""
     argv = ["/bin/sh", "-c", script.guarded, "atoll", *args]
     seconds, quiet = script.seconds, script.unrecorded
-    body = ExecBody(argv=argv, cwd="/workspace", timeout=seconds, unrecorded=quiet, clean_env=True)
+    body = ExecBody(argv=argv, cwd=WORKSPACE, timeout=seconds, unrecorded=quiet, clean_env=True)
     try:
         async with client.stream(stream_exec(body)) as answer:
             return await _followed(answer, script, heard, kept_bytes=kept_bytes)

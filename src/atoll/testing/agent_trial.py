@@ -16,7 +16,7 @@ from typing import Any, Final
 from atoll.domain.agents.agent import Agent
 from atoll.domain.agents.login_use import LOGIN_USES, LoginInside
 from atoll.domain.errors import Failed
-from atoll.services.policies.environments import BROKER
+from atoll.domain.wall.interior import BROKER
 from atoll.testing.model_server import ModelServer
 from atoll.testing.server import TestServer
 

@@ -9,7 +9,7 @@ from atoll.domain.profile.profile import Profile
 from atoll.domain.sandboxes.sandbox import Attachment, Sandbox, SandboxRepo
 from atoll.domain.wall.isolation import Isolation
 from atoll.wire.words.sandboxes import Scope, State
-from atoll.wire.words.walls import IsolationLevel
+from atoll.wire.words.walls import WORKSPACE, IsolationLevel
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)
 OWNER = PrincipalId("person")
@@ -48,7 +48,7 @@ def sandbox(name: str, *, owner: PrincipalId = OWNER, number: int = 0) -> Sandbo
         expires_at=at + timedelta(seconds=60),
         max_expires_at=at + timedelta(seconds=600),
         state=State.READY,
-        repos=(SandboxRepo("https://example.org/o/r", "b", None, "/workspace"),),
+        repos=(SandboxRepo("https://example.org/o/r", "b", None, WORKSPACE),),
         attachment=Attachment((("pid", "1"),), "unix:/x", "secret", isolation),
         ready_at=at,
     )

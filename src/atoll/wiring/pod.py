@@ -24,6 +24,7 @@ from atoll.domain.wall.proxy_settings import JAVA_OPTIONS, java_options
 from atoll.ports.extension import Mount
 from atoll.ports.runtime_boot import Agent, RuntimeBoot
 from atoll.wire.http.unreadable import UNREADABLE
+from atoll.wire.words.walls import WORKSPACE
 from atoll.wire.zygote import messages as zygote
 from atoll.wiring.pod_boot import MIN_TOKEN_CHARACTERS, PodBoot, read_boot, refuse_equal_uid
 from atoll.wiring.pod_wall import start_init
@@ -60,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--generation", type=int, default=1)
     parser.add_argument("--host", default="0.0.0.0", help="address to listen on")  # noqa: S104
     parser.add_argument("--port", type=int, default=PORT, help="0 takes any free one")
-    parser.add_argument("--workspace", type=Path, default=Path("/workspace"))
+    parser.add_argument("--workspace", type=Path, default=Path(WORKSPACE))
     parser.add_argument("--journal", type=Path, required=True, help="folder of the journal")
     parser.add_argument(
         "--agents",

@@ -10,19 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from atoll.domain.errors import Failed
-from atoll.domain.wall.interior import HOME
-from atoll.inside.program import (
-    DOORS,
-    INSIDE_INIT,
-    init_argv,
-    init_binary,
-)
+from atoll.domain.wall.interior import DOORS, HOME
+from atoll.inside.program import INSIDE_INIT, init_argv, init_binary
 from atoll.wire import init as wire
+from atoll.wire.words.walls import WORKSPACE
 from atoll.wiring.pod_boot import PodBoot
 from atoll.zygote.jobs.programs import find_bwrap
 
 READY_SECONDS = 20.0
-WORKSPACE = "/workspace"
 _LINKS = ("bin", "sbin", "lib", "lib64")
 _ETC = (
     *("passwd", "group", "nsswitch.conf", "localtime", "ld.so.cache", "alternatives"),

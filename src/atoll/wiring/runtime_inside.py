@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from atoll.domain.errors import Failed
 from atoll.domain.terminals.size import clamp
+from atoll.domain.wall.interior import DOORS
 from atoll.domain.wall.runtime_end import RuntimeEnd
-from atoll.inside.program import DOORS
 from atoll.ports.runtime_boot import LinkBoot, RuntimeBoot
 from atoll.runtime.doors.listener.connection_limit import Door
 from atoll.runtime.spawners.control import ControlSocket

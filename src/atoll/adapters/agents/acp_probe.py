@@ -20,6 +20,7 @@ from atoll.domain.agents.acp.added import AcpDefinition, added_agent
 from atoll.domain.agents.acp.conversation import PROTOCOL
 from atoll.domain.agents.agent import layer_path
 from atoll.domain.errors import Failed, Invalid
+from atoll.wire.words.walls import WORKSPACE
 
 PROBE_SECONDS: Final = 30.0
 MAX_BYTES: Final = 256 * 1024
@@ -117,7 +118,7 @@ def _start(bwrap: Path, layer: Path | None, words: Sequence[str]) -> "subprocess
 def _wall_argv(definition: AcpDefinition, layer: Path | None) -> Iterator[str]:
     yield from ("--unshare-all", "--die-with-parent", "--new-session", "--clearenv")
     yield from ("--cap-drop", "ALL", "--ro-bind", "/usr", "/usr", "--proc", "/proc")
-    yield from ("--dev", "/dev", "--tmpfs", "/tmp", "--dir", "/workspace", "--dir", "/home/agent")  # noqa: S108 - inside
+    yield from ("--dev", "/dev", "--tmpfs", "/tmp", "--dir", WORKSPACE, "--dir", "/home/agent")  # noqa: S108 - inside
     for name in ("bin", "sbin", "lib", "lib64"):
         if (Path("/") / name).is_symlink():
             yield from ("--symlink", f"usr/{name}", f"/{name}")
@@ -133,7 +134,7 @@ def _wall_argv(definition: AcpDefinition, layer: Path | None) -> Iterator[str]:
     known = {"HOME": "/home/agent", "LANG": "C.UTF-8", "TERM": "dumb", "PATH": path}
     for name, value in {**known, **dict(added_agent(definition).env)}.items():
         yield from ("--setenv", name, value)
-    yield from ("--chdir", "/workspace", "--")
+    yield from ("--chdir", WORKSPACE, "--")
 
 
 def _talk(process: "subprocess.Popen[bytes]", deadline: float) -> str | None:

@@ -19,11 +19,11 @@ from time import monotonic
 from atoll.adapters.agents.installed import SYSTEM_PATH
 from atoll.domain.agents.agent import Agent, Package, layer_path
 from atoll.domain.errors import Failed
+from atoll.domain.size import MIB
 
 INSTALL_SECONDS = 1200.0
 REPORT_EVERY_SECONDS = 5.0
 DRAW_EVERY_SECONDS = 0.5
-MIB = 2**20
 MAX_SAID_BYTES = 4096
 MAX_SCRIPT_BYTES = 256 * 1024
 

@@ -28,9 +28,8 @@ from atoll.adapters.agents.removed import sweep_removed
 from atoll.adapters.turns import lock_in_turn
 from atoll.domain.agents.agent import Agent, layer_name, needed_programs, read_version
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
+from atoll.domain.size import MIB
 from atoll.ports.agents import Layer
-
-MIB = 2**20
 
 
 def install(

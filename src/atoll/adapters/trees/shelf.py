@@ -22,10 +22,11 @@ from atoll.adapters.trees.confine import confined
 from atoll.adapters.trees.found import OCI, FoundTrees, is_folder, is_tree, place_of, tree_of
 from atoll.adapters.trees.image_parts import ImageContents, opened
 from atoll.adapters.trees.index import TreeRecord, changed, read_index
-from atoll.adapters.trees.unpack import MIB, TreeLimits, Unpacked, unpack
+from atoll.adapters.trees.unpack import TreeLimits, Unpacked, unpack
 from atoll.adapters.turns import lock_in_turn
 from atoll.domain.errors import AtollError, Conflict, Failed, Forbidden, NotFound
 from atoll.domain.sandboxes.image import hex_of, is_tree_name, read_reference, read_tree_name
+from atoll.domain.size import MIB
 from atoll.ports.images import Tree
 
 Report = Callable[[str], None]

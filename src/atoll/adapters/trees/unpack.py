@@ -21,8 +21,8 @@ import msgspec
 
 from atoll.adapters.trees.image_parts import ImageContents, LayerFile
 from atoll.domain.errors import Failed, Invalid, LimitReached
+from atoll.domain.size import MIB
 
-MIB = 2**20
 CHUNK_BYTES = MIB
 WHITEOUT = ".wh."
 OPAQUE = ".wh..wh..opq"

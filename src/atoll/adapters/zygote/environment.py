@@ -8,12 +8,9 @@ from collections.abc import Iterable
 
 from atoll.domain.agents.agent import LAYERS
 from atoll.domain.broker.provider import ANTHROPIC, GEMINI, OPENAI, placeholder
-from atoll.domain.wall.interior import HOME, PREFIXES
+from atoll.domain.wall.interior import BROKER, HOME, PREFIXES, PROXY
 from atoll.domain.wall.proxy_settings import JAVA_OPTIONS, NODE, java_options
 from atoll.ports.extension import Mount
-
-BROKER = "http://127.0.0.1:8082/broker"
-"""The broker's host by number: the name `localhost` could also resolve to somebody else's ::1."""
 
 STANDARD: tuple[tuple[str, str], ...] = (
     ("HOME", HOME),
@@ -37,12 +34,12 @@ STANDARD: tuple[tuple[str, str], ...] = (
     ("OPENAI_API_KEY", placeholder(OPENAI)),
     ("GOOGLE_GEMINI_BASE_URL", f"{BROKER}/gemini"),
     ("GEMINI_API_KEY", placeholder(GEMINI)),
-    ("HTTP_PROXY", "http://127.0.0.1:3128"),
-    ("HTTPS_PROXY", "http://127.0.0.1:3128"),
-    ("ALL_PROXY", "http://127.0.0.1:3128"),
-    ("http_proxy", "http://127.0.0.1:3128"),
-    ("https_proxy", "http://127.0.0.1:3128"),
-    ("all_proxy", "http://127.0.0.1:3128"),
+    ("HTTP_PROXY", PROXY),
+    ("HTTPS_PROXY", PROXY),
+    ("ALL_PROXY", PROXY),
+    ("http_proxy", PROXY),
+    ("https_proxy", PROXY),
+    ("all_proxy", PROXY),
     ("NO_PROXY", "127.0.0.1,localhost,::1"),
     ("no_proxy", "127.0.0.1,localhost,::1"),
     *NODE,

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from atoll.domain.broker.passage import IncomingRequest, Passage, Refusal, judge
 from atoll.domain.broker.provider import Provider, Rule, Upstream
+from atoll.domain.wall.interior import BROKER_DOOR
 
 DOOR = "/atoll"
 """The beginning of its paths at the door."""
@@ -17,7 +18,7 @@ DOOR = "/atoll"
 TOOLS_DOOR = "/mcp"
 """The path of tools, at the door and at the control plane."""
 
-TOOLS_URL = f"http://127.0.0.1:8082{TOOLS_DOOR}"
+TOOLS_URL = f"{BROKER_DOOR}{TOOLS_DOOR}"
 """The address of tools as seen from inside."""
 
 FLAT_TOOLS_URL = f"{TOOLS_URL}?names=flat"

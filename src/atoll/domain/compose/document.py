@@ -14,16 +14,17 @@ from atoll.domain.agents.registry import AGENT_STATE
 from atoll.domain.compose.stack import AGENT, Service, Stack
 from atoll.domain.errors import Invalid
 from atoll.domain.interior.etc import AGENT_FILES
+from atoll.domain.size import MIB
 from atoll.domain.wall.interior import (
     BARE_BYTES,
     DEFAULT_MEMORY_BYTES,
     DEFAULT_PIDS,
     HOME,
-    MIB,
     SCRATCH,
     init_options,
 )
 from atoll.domain.wall.resources import Resources
+from atoll.wire.words.walls import WORKSPACE
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
@@ -287,7 +288,7 @@ def _binds(service: Service, terms: StackTerms, files: FarFiles) -> Iterator[Jso
         yield _mount("bind", f"{files.box}/state/{name}", f"{HOME}/{inside}", read_only=False)
     if not terms.bare:
         source = f"{files.box}/workspace"
-        yield _mount("bind", source, "/workspace", read_only=not terms.writable)
+        yield _mount("bind", source, WORKSPACE, read_only=not terms.writable)
     for name in ETC:
         yield _mount("bind", f"{files.box}/etc/{name}", f"/etc/{name}")
     for source, target in files.views:
@@ -305,7 +306,7 @@ def _scratch(service: Service, *, bare: bool) -> Iterator[tuple[str, int, int]]:
         for parent in list(PurePosixPath(inside).parents)[:-1]:
             sizes[f"{HOME}/{parent}"] = sizes[HOME]
     if bare:
-        sizes["/workspace"] = (0o755, BARE_BYTES)
+        sizes[WORKSPACE] = (0o755, BARE_BYTES)
     for mount in service.mounts:
         sizes.pop(mount.target, None)
         if not mount.volume:

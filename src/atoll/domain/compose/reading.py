@@ -23,6 +23,7 @@ from atoll.domain.files.host_mount import below_any
 from atoll.domain.profile.yaml_fields import Fields, Refusals, number, seconds, whole
 from atoll.domain.profile.yaml_fields import text as plain_text
 from atoll.domain.profile.yaml_tree import MAX_BYTES, Node, read_tree
+from atoll.wire.words.walls import WORKSPACE
 
 _T = TypeVar("_T")
 
@@ -46,7 +47,7 @@ _DEFAULT = re.compile(r"(\$\$)|\$\{[A-Za-z_][A-Za-z0-9_]*:?-([^${}]*)\}")
 _UNITS = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 _CONDITIONS = ("service_started", "service_healthy", "service_completed_successfully")
 _TESTS = ("NONE", "CMD", "CMD-SHELL")
-_RESERVED = ("/.atoll", "/dev", "/proc", "/sys", "/workspace", "/home/agent", "/opt/atoll")
+_RESERVED = ("/.atoll", "/dev", "/proc", "/sys", WORKSPACE, "/home/agent", "/opt/atoll")
 
 WHY: Final = {
     "blkio_config": "it reaches devices of the host",

@@ -7,8 +7,8 @@ import re
 from urllib.parse import unquote
 
 from atoll.domain.errors import Invalid
+from atoll.wire.words.walls import WORKSPACE
 
-WORKSPACE = "/workspace"
 MAX_PATH_BYTES = 4000
 """A bound below PATH_MAX (4096), with room for a temporary name beside the file."""
 MAX_NAME_BYTES = 255

@@ -3,14 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from atoll.domain.agents.registry import AGENT_STATE
-from atoll.domain.wall.interior import (
-    GIT_EMAIL,
-    GIT_NAME,
-    HOME,
-    MIB,
-    PREFIXES,
-    SCRATCH,
-)
+from atoll.domain.size import MIB
+from atoll.domain.wall.interior import GIT_EMAIL, GIT_NAME, HOME, PREFIXES, SCRATCH
 
 MECHANISMS = frozenset({"bubblewrap", "docker"})
 """The walls whose inside is that of `domain.wall.interior`."""

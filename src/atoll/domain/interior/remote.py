@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from atoll.domain.interior.etc import COPIED, OWN
 from atoll.domain.wall.interior import BARE_BYTES, SCRATCH, init_options
+from atoll.wire.words.walls import WORKSPACE
 
 CONTROL_FD, SECCOMP_FD = 3, 9
 INSIDE_UID = 1000
@@ -98,10 +99,10 @@ def _scratch(machine: RemoteMachine) -> Iterator[str]:
 
 def _own_files(wall: RemoteWall) -> Iterator[str]:
     if wall.bare:
-        yield from ("--perms", "0755", "--size", str(BARE_BYTES), "--tmpfs", "/workspace")
+        yield from ("--perms", "0755", "--size", str(BARE_BYTES), "--tmpfs", WORKSPACE)
     else:
         bind = "--bind" if wall.writable else "--ro-bind"
-        yield from (bind, f"{wall.files}/workspace", "/workspace")
+        yield from (bind, f"{wall.files}/workspace", WORKSPACE)
     yield from ("--bind", f"{wall.files}/state", "/.atoll/state")
     for name, inside in wall.states:
         yield from ("--bind", f"{wall.files}/state/{name}", f"/home/agent/{inside}")

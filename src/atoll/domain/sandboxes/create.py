@@ -39,12 +39,12 @@ from atoll.domain.sandboxes.sandbox import (
 from atoll.domain.sandboxes.task import read_task
 from atoll.domain.wall.environment import read_env
 from atoll.wire.words.sandboxes import Access, Scope, WorkspaceMode
+from atoll.wire.words.walls import WORKSPACE
 
 MAX_REPOS = 16
 MAX_REFERENCE = 500
 MAX_SPARSE = 100
 
-WORKSPACE = "/workspace"
 _PATTERN = re.compile(r"""[*?\[\]!#"'\\]""")
 
 

@@ -24,6 +24,7 @@ from atoll.wire.words.events import ActorKind
 from atoll.wire.words.networks import NetworkMode
 from atoll.wire.words.sandboxes import Access, Scope, State, WorkspaceMode
 from atoll.wire.words.terminals import Strictness
+from atoll.wire.words.walls import WORKSPACE
 
 RUNNING = frozenset({State.READY, State.ACTIVE})
 """The states in which a runtime answers."""
@@ -208,7 +209,7 @@ class Sandbox:
     repos: tuple[SandboxRepo, ...] = ()
     mounts: tuple[HostMount, ...] = ()
     copies: tuple[str, ...] = ()
-    cwd: str = "/workspace"
+    cwd: str = WORKSPACE
     inputs: Inputs = Inputs()
     env: tuple[tuple[str, str], ...] = ()
     setup_metadata: SetupMetadata = SetupMetadata()

@@ -4,12 +4,19 @@ The zygote reads them for bubblewrap, the Docker extension for the Engine, so th
 the same places behind both.
 """
 
+from atoll.domain.size import MIB
+
 DOORS = (8082, 3128)
 """The ports of the broker and the egress proxy."""
 
-HOME = "/home/agent"
+BROKER_DOOR = f"http://127.0.0.1:{DOORS[0]}"
+"""The broker's address as seen from inside, by number: the name `localhost` could also resolve to
+somebody else's ::1."""
 
-MIB = 2**20
+BROKER = f"{BROKER_DOOR}/broker"
+PROXY = f"http://127.0.0.1:{DOORS[1]}"
+
+HOME = "/home/agent"
 
 DEFAULT_MEMORY_BYTES = 4 * 2**30
 DEFAULT_PIDS = 512

@@ -18,6 +18,7 @@ from atoll.ports.spawner import Exit, InsideFile, Leftovers, LeftRunning, Proces
 from atoll.runtime.spawners.control import ControlLine
 from atoll.runtime.spawners.refusal import bad_directory, bad_program, refusal
 from atoll.wire import init as wire
+from atoll.wire.words.walls import WORKSPACE
 
 DEADLINE_SECONDS = 10.0
 CLOSE_SECONDS = 10.0
@@ -80,7 +81,7 @@ class InitSpawner:
         line: ControlLine,
         *,
         program: tuple[str, ...] | None = None,
-        root: str = "/workspace",
+        root: str = WORKSPACE,
         deadline_seconds: float = DEADLINE_SECONDS,
         last_tag: int = 0,
     ) -> None:

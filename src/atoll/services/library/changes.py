@@ -17,10 +17,11 @@ from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.library.changes_script import CHANGES, FILE
 from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY
-from atoll.services.library.workspaces import WORKSPACE, inside_path
+from atoll.services.library.workspaces import inside_path
 from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.scripts import Outcome, run_inside
 from atoll.wire.words.library import MAX_CHANGE_SECONDS, Against
+from atoll.wire.words.walls import WORKSPACE
 
 MAX_DIFF_BYTES = 4 * 1024 * 1024
 MAX_IMAGE_BYTES = 4 * 1024 * 1024

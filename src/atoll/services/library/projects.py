@@ -26,9 +26,10 @@ from atoll.domain.sandboxes.sandbox import RepoRequest, SandboxRepo
 from atoll.ports import Transaction
 from atoll.ports.repositories import RepositoryShelf, StoredRepository
 from atoll.services.ground import Ground
-from atoll.services.library.workspaces import WORKSPACE, Workspaces
+from atoll.services.library.workspaces import Workspaces
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.library import ProjectDecision
+from atoll.wire.words.walls import WORKSPACE
 
 
 class Projects:

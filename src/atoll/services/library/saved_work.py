@@ -14,8 +14,9 @@ from atoll.ports.kept import TREE, KeptDraft, KeptShelf, KeptWorktree, bundle_na
 from atoll.services.identifiers import Identifiers
 from atoll.services.library.settings import KeptSettings
 from atoll.services.library.unpulled import files_beside
-from atoll.services.library.workspaces import EVERYTHING, WORKSPACE, Workspaces
+from atoll.services.library.workspaces import EVERYTHING, Workspaces
 from atoll.wire.contract.files import pack_files, total_files
+from atoll.wire.words.walls import WORKSPACE
 
 EVERY_FILE = (("path", ""),)
 

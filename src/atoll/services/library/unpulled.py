@@ -16,13 +16,14 @@ from atoll.domain.repository.repository import read_commit
 from atoll.domain.sandboxes.sandbox import Sandbox, SandboxRepo
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY, UNPULLED
-from atoll.services.library.workspaces import WORKSPACE, inside_path
+from atoll.services.library.workspaces import inside_path
 from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.scripts import read_count, run_inside
 from atoll.wire.contract.call import Query
 from atoll.wire.contract.files import FileEntry, list_files, total_files
 from atoll.wire.words.sandboxes import Access, State
+from atoll.wire.words.walls import WORKSPACE
 
 MAX_FILES = 100
 """Files named of one place; the others are counted."""

@@ -44,6 +44,7 @@ from atoll.services.library.checkout_scripts import (
 from atoll.services.scripts import Script, run_inside
 from atoll.wire.contract.files import read_file, remove_file
 from atoll.wire.git.checkpoints import MAX_SUBMODULES
+from atoll.wire.words.walls import WORKSPACE
 
 FRESH_FOR = timedelta(seconds=10)
 """A repository fetched this recently is not fetched again for a new sandbox."""
@@ -51,7 +52,6 @@ FRESH_FOR = timedelta(seconds=10)
 SETTLE_AFTER = timedelta(seconds=1.1)
 """Git trusts a file's timestamp once it is a second older than the index."""
 
-WORKSPACE = "/workspace"
 ALL_BRANCHES = "--branches"
 UPLOAD_FIRST = "No repository {!r} is kept here: upload it first."
 EVERYTHING = "--everything"

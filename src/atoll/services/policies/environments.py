@@ -11,15 +11,15 @@ from atoll.domain.broker.provider import PLACEHOLDER_PREFIX, PROVIDERS, broker_e
 from atoll.domain.repository.git_remote import git_environment
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.secrets.secret import Secret
+from atoll.domain.wall.interior import BROKER, BROKER_DOOR
 from atoll.domain.wall.own_environment import git_settings
 from atoll.services.policies.secret_policies import LentKey, LentLogin, OpenSecret, serves
 from atoll.services.scripts import read_count
 from atoll.wire.contract.policy import ApiAccess
 from atoll.wire.words.secrets import Purpose
 
-BROKER = "http://127.0.0.1:8082/broker"
-GIT_DOOR = "http://127.0.0.1:8082/git"
-API_DOOR = "http://127.0.0.1:8082/atoll"
+GIT_DOOR = f"{BROKER_DOOR}/git"
+API_DOOR = f"{BROKER_DOOR}/atoll"
 """As seen from inside."""
 
 

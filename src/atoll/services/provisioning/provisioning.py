@@ -40,8 +40,8 @@ from atoll.services.scripts import Script, run_inside
 from atoll.wire.contract.journal import check_health
 from atoll.wire.words.hosts import HostKind
 from atoll.wire.words.sandboxes import Access
+from atoll.wire.words.walls import WORKSPACE
 
-WORKSPACE = "/workspace"
 TAKE_DOWN_SECONDS = 120.0
 """A backend that hangs must not hold its sandbox for ever."""
 

@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.datastructures import Headers, QueryParams
@@ -33,6 +32,7 @@ from atoll.surfaces.mcp.definition import Namespace
 from atoll.surfaces.mcp.offering import CallerNow, McpClient, Offering, check_address, is_home
 from atoll.surfaces.mcp.open_streams import OpenStreams
 from atoll.surfaces.mcp.standing import Standing
+from atoll.surfaces.mcp.toolbox import toolbox
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -95,12 +95,13 @@ class McpEntry:
         self._wanted.set()
 
     def _load(self) -> _Loaded:
-        toolbox = import_module("atoll.surfaces.mcp.toolbox").toolbox(self._more)
-        offering = Offering(self._atoll, toolbox)
-        server = import_module("atoll.surfaces.mcp.server")
-        managers = import_module("mcp.server.streamable_http_manager")
-        manager: StreamableHTTPSessionManager = managers.StreamableHTTPSessionManager(
-            server.mcp_server(offering, self._streams, version=self._version),
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        from atoll.surfaces.mcp.server import mcp_server
+
+        offering = Offering(self._atoll, toolbox(self._more))
+        manager = StreamableHTTPSessionManager(
+            mcp_server(offering, self._streams, version=self._version),
             json_response=True,
             stateless=True,
             max_request_body_size=MAX_BODY_BYTES,

@@ -16,17 +16,18 @@ from atoll.domain.agents.conversation import Conversation, Step, Terms
 from atoll.domain.agents.lenient_json import Message
 from atoll.domain.agents.readers import Transcript
 from atoll.domain.errors import Conflict, Invalid, NotFound
+from atoll.wire.words.walls import WORKSPACE
 
 MakeTranscript: TypeAlias = Callable[[], Transcript]
 MakeConversation: TypeAlias = Callable[[Terms], Conversation]
 
 AT = "2026-01-01T00:00:00.000Z"
-PLAIN = Terms("/workspace")
+PLAIN = Terms(WORKSPACE)
 TERMS = (
     PLAIN,
-    Terms("/workspace", ask=True),
-    Terms("/workspace", resume=True),
-    Terms("/workspace", conversation="c-1"),
+    Terms(WORKSPACE, ask=True),
+    Terms(WORKSPACE, resume=True),
+    Terms(WORKSPACE, conversation="c-1"),
 )
 MOST_MESSAGES = 60
 HOSTILE: tuple[Value, ...] = (

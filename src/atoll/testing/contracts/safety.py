@@ -13,6 +13,7 @@ import pytest
 from atoll.domain.errors import Failed
 from atoll.domain.profile.profile import Safety
 from atoll.ports.safety import SafetyLayers
+from atoll.wire.words.walls import WORKSPACE
 
 PROFILE_SETTINGS = (
     Safety(),
@@ -20,7 +21,6 @@ PROFILE_SETTINGS = (
     Safety(shell=True, operator=(("git", "push"),)),
     Safety(operator=(("../../etc/cron",), ("..",), ("it's", "$(id)"), ("x/",), ("a" * 200,))),
 )
-WORKSPACE = "/workspace"
 
 
 class SafetyLayersContract:

@@ -2,6 +2,9 @@
 
 from enum import StrEnum
 
+WORKSPACE = "/workspace"
+"""The place of the workspace inside every sandbox."""
+
 
 class IsolationLevel(StrEnum):
     """The strength of the wall, weakest first."""

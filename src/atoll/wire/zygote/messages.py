@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from atoll.wire.http.unreadable import UNREADABLE
+from atoll.wire.words.walls import WORKSPACE
 
 
 class Malformed(ValueError):
@@ -145,7 +146,7 @@ class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_u
     views: Annotated[tuple[View, ...], msgspec.Meta(max_length=64)] = ()
     env: Annotated[tuple[tuple[Text, Text], ...], msgspec.Meta(max_length=512)] = ()
     shell: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1, max_length=64)] = ("/bin/bash",)
-    cwd: AbsolutePath = "/workspace"
+    cwd: AbsolutePath = WORKSPACE
     broker: Annotated[tuple[tuple[Text, Text], ...], msgspec.Meta(max_length=32)] = ()
     agents: Annotated[tuple[Agent, ...], msgspec.Meta(max_length=64)] = ()
     writable: bool = True

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from atoll.domain.errors import AtollError
-from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_PIDS, MIB, default_cpu_millis
+from atoll.domain.size import MIB
+from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_PIDS, default_cpu_millis
 from atoll.inside.program import init_binary
 from atoll.ports.host import Finding
 from atoll.wire.zygote import messages as wire

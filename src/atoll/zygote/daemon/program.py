@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from atoll.domain.errors import Conflict, Failed
-from atoll.domain.wall.interior import MIB
+from atoll.domain.size import MIB
 from atoll.inside.program import INIT_KIND
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.daemon.boxes import Boxes

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 
 from atoll.domain.errors import LimitReached
-from atoll.domain.wall.interior import MIB
+from atoll.domain.size import MIB
 from atoll.zygote.host.home import Home
 
 LOW_PERCENT = 5

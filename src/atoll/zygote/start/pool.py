@@ -17,6 +17,7 @@ from secrets import token_hex
 import msgspec
 
 from atoll.domain.errors import AtollError
+from atoll.wire.words.walls import WORKSPACE
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.disk.disk_space import measure_disk_space
 from atoll.zygote.disk.host_root import etc_tree
@@ -127,7 +128,7 @@ class Pool:
             ),
             env=(),
             shell=("/bin/bash",),
-            cwd="/workspace",
+            cwd=WORKSPACE,
             broker=(),
             agents=(),
             fresh=False,

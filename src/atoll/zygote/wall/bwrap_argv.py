@@ -12,15 +12,10 @@ from pathlib import Path
 from atoll.domain.agents.registry import AGENT_STATE
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.interior.etc import ROOT_LINKS
-from atoll.domain.wall.interior import (
-    BARE_BYTES,
-    HOME,
-    MASKED,
-    MIB,
-    SCRATCH,
-    init_options,
-)
+from atoll.domain.size import MIB
+from atoll.domain.wall.interior import BARE_BYTES, HOME, MASKED, SCRATCH, init_options
 from atoll.inside.program import INSIDE_INIT
+from atoll.wire.words.walls import WORKSPACE
 from atoll.zygote.disk.host_mounts import host_mount_argv
 from atoll.zygote.disk.host_root import files_over_usr
 from atoll.zygote.disk.roots import Root, root_argv
@@ -156,10 +151,10 @@ def _readable_by_others(path: Path) -> bool:
 def _own_files(wall: WallOptions) -> Iterator[str]:
     mounted = wall.places.mounted
     if wall.bare:
-        yield from ("--perms", "0755", "--size", str(BARE_BYTES), "--tmpfs", "/workspace")
+        yield from ("--perms", "0755", "--size", str(BARE_BYTES), "--tmpfs", WORKSPACE)
     else:
         bind = "--bind" if wall.writable else "--ro-bind"
-        yield from (bind, str(mounted / "workspace"), "/workspace")
+        yield from (bind, str(mounted / "workspace"), WORKSPACE)
     yield from ("--bind", str(mounted / "state"), "/.atoll/state")
     for name, inside in AGENT_STATE:
         yield from ("--bind", str(mounted / "state" / name), f"/home/agent/{inside}")

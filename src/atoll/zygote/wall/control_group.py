@@ -11,7 +11,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from atoll.domain.wall.interior import MIB
+from atoll.domain.size import MIB
 from atoll.zygote.host.home import Home
 from atoll.zygote.host.own_settings import read_own_settings
 from atoll.zygote.wall.cgroups import UNBOUNDED, GroupLimits, Groups, members

@@ -8,7 +8,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from atoll.domain.wall.interior import MIB
+from atoll.domain.size import MIB
 from atoll.wire.contract.execs import OwnUsage
 from atoll.zygote.host.own_settings import OwnSettings
 from atoll.zygote.wall.cgroups import GroupLimits, Groups, join

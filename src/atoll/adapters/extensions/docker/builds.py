@@ -23,12 +23,12 @@ from atoll.adapters.extensions.docker.engine import Building, Engine, Image
 from atoll.adapters.extensions.docker.pulls import is_reference, pulled
 from atoll.adapters.extensions.docker.settings import USUAL_RULES, BuildRules
 from atoll.domain.errors import Failed, Forbidden, Invalid, LimitReached
+from atoll.domain.size import MIB
 
 BUILD = "build:"
 REPOSITORY = "atoll-build"
 MAX_LINES = 400
 MAX_LINE = 300
-MIB = 2**20
 _NAME = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*")
 _MAX_NAME = 80
 

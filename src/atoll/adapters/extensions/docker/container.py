@@ -15,15 +15,10 @@ from atoll.domain.agents.registry import AGENT_STATE
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import HostMount, below_any
 from atoll.domain.interior.etc import AGENT_FILES
-from atoll.domain.wall.interior import (
-    BARE_BYTES,
-    HOME,
-    MASKED,
-    MIB,
-    SCRATCH,
-    init_options,
-)
+from atoll.domain.size import MIB
+from atoll.domain.wall.interior import BARE_BYTES, HOME, MASKED, SCRATCH, init_options
 from atoll.ports.extension import Mount
+from atoll.wire.words.walls import WORKSPACE
 from atoll.wire.zygote.messages import Awaited
 
 RENDEZVOUS = "/.atoll/rendezvous"
@@ -198,7 +193,7 @@ def _mounts(plan: ContainerPlan) -> Iterator[_Bind]:
     yield _Bind(awaited.init_file, awaited.init[-1], read_only=True)
     yield _Bind(awaited.rendezvous, RENDEZVOUS, read_only=True)
     if not plan.bare:
-        yield _Bind(awaited.workspace, "/workspace", read_only=not plan.writable)
+        yield _Bind(awaited.workspace, WORKSPACE, read_only=not plan.writable)
     yield _Bind(awaited.state, "/.atoll/state", read_only=False)
     for name, inside in AGENT_STATE:
         yield _Bind(f"{awaited.state}/{name}", f"{HOME}/{inside}", read_only=False)
@@ -217,7 +212,7 @@ def _memory_places(plan: ContainerPlan, uid: int) -> dict[str, str]:
     places = {place: (mode, size) for place, mode, size in SCRATCH}
     home = places[HOME]
     if plan.bare:
-        places["/workspace"] = (0o755, BARE_BYTES)
+        places[WORKSPACE] = (0o755, BARE_BYTES)
     for _name, inside in AGENT_STATE:
         for parent in list(PurePosixPath(inside).parents)[:-1]:
             places[f"{HOME}/{parent}"] = home

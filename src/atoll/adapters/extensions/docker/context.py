@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from atoll.domain.errors import Invalid, LimitReached
+from atoll.domain.size import MIB
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -29,7 +30,6 @@ IGNORE = ".dockerignore"
 MAX_ENTRIES = 50_000
 MAX_RECIPE_BYTES = 256 * 1024
 MAX_IGNORE_BYTES = 64 * 1024
-MIB = 2**20
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,12 +41,12 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.profile.demands import CPU, DISK, MEMORY, MOUNTS, PIDS, ROOT, SUDO
 from atoll.domain.profile.profile import Profile
 from atoll.domain.routes.candidate import ImageKind
+from atoll.domain.size import MIB
 from atoll.domain.wall.interior import (
     DEFAULT_FILES,
     DEFAULT_MEMORY_BYTES,
     DEFAULT_NETLINK,
     DEFAULT_PIDS,
-    MIB,
 )
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import (

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from atoll.adapters.extensions.docker.engine import Engine, Image, ProgressLine
 from atoll.domain.errors import AtollError, Failed, Invalid, NotFound, Unavailable
 from atoll.domain.sandboxes.image import tells_absent_image
+from atoll.domain.size import MIB
 
-MIB = 2**20
 MAX_REFERENCE = 255
 STEP = 10
 _PART = r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*"

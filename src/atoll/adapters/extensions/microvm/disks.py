@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.domain.errors import Failed
+from atoll.domain.size import MIB
 
 MAKE_SECONDS = 900.0
 UNUSED_SECONDS = 14 * 24 * 3600
 REPLACED_SECONDS = 600.0
-MIB = 1024 * 1024
 _ROOM = 1.15
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 MISSING = "ext.microvm needs mke2fs: apt-get install e2fsprogs"

@@ -20,6 +20,7 @@ from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile, RootMode
 from atoll.domain.sandboxes.image import HOST
+from atoll.domain.size import MIB
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import (
     Capabilities,
@@ -42,7 +43,6 @@ STOP_SECONDS = 60.0
 ASK_SECONDS = 10.0
 HEALTH_SECONDS = 10.0
 NO_TREES = f"{NAME} has no images here, only `{HOST}`"
-MIB = 2**20
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 from atoll.domain.errors import Failed, Invalid
-from atoll.domain.sandboxes.create import WORKSPACE
 from atoll.domain.sandboxes.instructions import checked_instructions, instructions_path
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import RuntimeClient, WorkspacePreparer
 from atoll.services.provisioning.bring_up import BringUp
 from atoll.services.scripts import Script, run_inside
 from atoll.wire.words.sandboxes import MAX_INSTRUCTIONS
+from atoll.wire.words.walls import WORKSPACE
 
 # $1 file  $2 bytes
 _READ = Script(

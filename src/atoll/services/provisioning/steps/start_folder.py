@@ -5,11 +5,11 @@ sandbox still opens terminals.
 """
 
 from atoll.domain.errors import Failed
-from atoll.domain.sandboxes.create import WORKSPACE
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.provisioning.bring_up import BringUp
 from atoll.services.scripts import Script, run_inside
+from atoll.wire.words.walls import WORKSPACE
 
 _ABSENT = 3
 

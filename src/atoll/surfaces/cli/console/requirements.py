@@ -12,6 +12,7 @@ from atoll.domain.errors import AtollError
 from atoll.domain.repository.requirement import SCRIPT, Requirement, question, read_answer
 from atoll.surfaces.cli.console.output import note
 from atoll.surfaces.cli.console.waiting import name_of
+from atoll.wire.words.walls import WORKSPACE
 
 SECONDS = 10
 SHOWN = 5
@@ -32,7 +33,7 @@ def tell_requirements(api: Client, sandbox: Sandbox) -> None:
 
 def _ask(api: Client, sandbox: Sandbox, path: str) -> tuple[Requirement, ...]:
     argv = ["/bin/sh", "-c", SCRIPT, "atoll", *question(path)]
-    request: ExecBody = {"argv": argv, "cwd": "/workspace", "stdin": "", "timeout": SECONDS}
+    request: ExecBody = {"argv": argv, "cwd": WORKSPACE, "stdin": "", "timeout": SECONDS}
     ended = api.execs.run(sandbox.sandbox_id, request)
     try:
         said = base64.b64decode(ended.stdout, validate=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from atoll.client.fields import Json
+from atoll.domain.size import MIB
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, yes_option
@@ -20,7 +21,6 @@ from atoll.surfaces.cli.dispatch.verbs import Verbs
 if TYPE_CHECKING:
     from atoll.ports.images import ImageShelf, Tree
 
-MIB = 2**20
 BUILD = "build:"
 
 

@@ -10,7 +10,7 @@ from atoll.client.made.processes import Processes
 from atoll.client.made.sandboxes.views import Isolation, Repo, Sandbox, SandboxProject, Setup
 from atoll.domain.errors import AtollError
 from atoll.domain.logins.agent_login import NAMED_LOGIN
-from atoll.domain.wall.interior import MIB
+from atoll.domain.size import MIB
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import since, until
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument, utc_option
