@@ -26,6 +26,7 @@ from atoll.adapters.storage.migrations import schema
 from atoll.adapters.storage.sandboxes import living_of, page_of
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.adapters.storage.transaction import transaction
+from atoll.adapters.storage.worker.workers import aged_of
 from atoll.domain.errors import Unavailable
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
@@ -181,6 +182,16 @@ def test_sandboxes_of_an_organization_are_read_along_an_index(
     with closing(sqlite3.connect(folder / "a.db")) as database:
         plan = [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {statement}")]
     assert plan[0].startswith("SEARCH sandboxes USING INDEX sandboxes_living_by_age (org_id=?")
+
+
+def test_old_events_of_workers_are_found_by_their_age(folder: Path) -> None:
+    migrate(folder / "a.db")
+    statement = aged_of(NOW, 9).compile(
+        dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True}
+    )
+    with closing(sqlite3.connect(folder / "a.db")) as database:
+        plan = [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {statement}")]
+    assert plan[0].startswith("SEARCH events USING INDEX events_apart_by_age (at_us<?")
 
 
 async def test_cancelled_statement_is_over_when_its_task_is(folder: Path) -> None:

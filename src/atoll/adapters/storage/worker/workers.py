@@ -14,6 +14,7 @@ from sqlalchemy import (
     Integer,
     PrimaryKeyConstraint,
     Row,
+    Select,
     Table,
     Text,
     UniqueConstraint,
@@ -24,6 +25,7 @@ from sqlalchemy import (
     func,
     insert,
     literal,
+    literal_column,
     select,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -282,19 +284,7 @@ class SqlWorkerEventRows(WorkerEventRows):
 
     async def aged(self, before: datetime, limit: int) -> list[tuple[WorkerKey, int]]:
         """See the port."""
-        table, newer = events.c, events.alias()
-        older = (
-            select(table.stream, func.max(table.seq))
-            .where(
-                table.position.is_(None),
-                table.at_us < to_us(before),
-                exists().where(newer.c.stream == table.stream, newer.c.seq > table.seq),
-            )
-            .group_by(table.stream)
-            .order_by(table.stream)
-            .limit(limit)
-        )
-        found = await self._connection.execute(older)
+        found = await self._connection.execute(aged_of(before, limit))
         return [(WorkerKey(stream.removeprefix(WORKER_STREAMS)), seq) for stream, seq in found]
 
     async def lost(self, org_id: OrgId, since: datetime, limit: int) -> list[WorkerEvent]:
@@ -356,6 +346,24 @@ class SqlWorkerArtifactRows(WorkerArtifactRows):
         these = [table.at_us < to_us(before), *([] if key is None else [table.key == key])]
         done = await self._connection.execute(delete(worker_artifacts).where(*these))
         return done.rowcount
+
+
+def aged_of(before: datetime, limit: int) -> Select[str, int]:
+    """Return the statement of `SqlWorkerEventRows.aged`."""
+    table, newer = events.c, events.alias()
+    # Not the column itself: SQLite would read every event, in the order of the groups.
+    stream = table.stream.concat(literal_column("''"))
+    return (
+        select(stream, func.max(table.seq))
+        .where(
+            table.position.is_(None),
+            table.at_us < to_us(before),
+            exists().where(newer.c.stream == table.stream, newer.c.seq > table.seq),
+        )
+        .group_by(stream)
+        .order_by(stream)
+        .limit(limit)
+    )
 
 
 def _row(key: WorkerKey, draft: WorkerEventDraft, version: int) -> dict[str, str | int | None]:
