@@ -42,8 +42,11 @@ LOADED = (
 loads soon after."""
 COMMANDS = (
     *(f"machine.{name}" for name in ("up", "down", "doctor")),
-    *(f"work.{name}" for name in ("new", "exec", "cp", "pull", "info", "destroy", "open", "list")),
-    *(f"people.{name}" for name in ("share", "dashboard", "login")),
+    *(f"sandboxes.{name}" for name in ("new", "info", "destroy", "list")),
+    *(f"terminals.{name}" for name in ("exec", "cp", "open")),
+    "library.pull",
+    *(f"people.{name}" for name in ("share", "login")),
+    "dashboards.dashboard",
 )
 """The modules of the commands that tests run most."""
 
