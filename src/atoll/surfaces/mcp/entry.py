@@ -32,7 +32,6 @@ from atoll.surfaces.mcp.definition import Namespace
 from atoll.surfaces.mcp.offering import CallerNow, McpClient, Offering, check_address, is_home
 from atoll.surfaces.mcp.open_streams import OpenStreams
 from atoll.surfaces.mcp.standing import Standing
-from atoll.surfaces.mcp.toolbox import toolbox
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -98,6 +97,7 @@ class McpEntry:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         from atoll.surfaces.mcp.server import mcp_server
+        from atoll.surfaces.mcp.toolbox import toolbox
 
         offering = Offering(self._atoll, toolbox(self._more))
         manager = StreamableHTTPSessionManager(
