@@ -44,7 +44,7 @@ import {
 } from './later';
 import { useShortcuts } from './shortcuts';
 import { perform, type Act } from './state/acts';
-import { foldRail, railFolded } from './state/layouts';
+import { foldRail, railFolded } from './terminal/layout/layouts';
 import { joining } from './state/joining';
 import { login, logOut, type Login } from './state/login';
 import { goTo, route, type PlainPage, type Route } from './state/route';

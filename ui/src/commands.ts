@@ -1,7 +1,7 @@
 /** What the palette offers, given where the page is. */
 
 import type { Sandbox } from './api/types';
-import type { Command } from './components/frame/Palette';
+import type { Command } from './components/frame/command';
 import { beginTask } from './components/tasks/begin';
 import { stateWords } from './components/sandboxes/StateMark';
 import { repoWords } from './components/parts/words';
@@ -11,7 +11,7 @@ import { actsOf, actWords, comesHome, isLive, openTerminal, type Act } from './s
 import { copyRules, forgetCopies } from './state/clipboard';
 import { pageCommands } from './components/frame/page-commands';
 import { go, goTo } from './state/route';
-import { foldRail, railFolded, resizeText } from './state/layouts';
+import { foldRail, railFolded, resizeText } from './terminal/layout/layouts';
 import { realms } from './state/realms';
 import { mayManage, mayOversee, mayWork } from './state/team/rights';
 import { team } from './state/team/team';

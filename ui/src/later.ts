@@ -33,9 +33,6 @@ export const CliLogin = later(async () => (await import('./components/account/Cl
 export const SecretsPage = later(
   async () => (await import('./components/secrets/SecretsPage')).SecretsPage,
 );
-export const SecretDialog = later(
-  async () => (await import('./components/secrets/SecretDialog')).SecretDialog,
-);
 export const NotificationsPage = later(
   async () => (await import('./components/notifications/NotificationsPage')).NotificationsPage,
 );
@@ -51,9 +48,6 @@ export const GuestBoard = later(async () => (await import('./canvas/GuestBoard')
 export const TeamPage = later(async () => (await import('./components/team/TeamPage')).TeamPage);
 export const AdminPage = later(
   async () => (await import('./components/admin/AdminPage')).AdminPage,
-);
-export const GiveDialog = later(
-  async () => (await import('./components/team/GiveDialog')).GiveDialog,
 );
 
 /** Fetches what the address shows beside the answer to who is here, instead of after it. */

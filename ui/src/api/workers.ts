@@ -1,6 +1,6 @@
 /** Workers over the API (`docs/program/workers.md`). */
 
-import { fieldsOf, whole, word, type Fields } from '../terminal/cards/fields';
+import { fieldsOf, whole, word, type Fields } from './fields';
 import { call } from './call';
 import type { Schemas } from './types';
 

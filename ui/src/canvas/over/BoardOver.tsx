@@ -6,7 +6,6 @@ import type { Item } from '../document/items';
 import type { Comments } from '../comments/useComments';
 import { AgentDialog } from './AgentDialog';
 import { HelpDialog } from './HelpDialog';
-import { HomeDialog } from '../../later';
 import { NameDialog } from '../list/dialogs';
 import { makeItem, renewTerminal } from '../view/making';
 import type { OpenDashboard } from '../view/useDashboard';
@@ -22,6 +21,7 @@ export type Over =
 const ShareBoard = later(async () => (await import('../list/ShareBoard')).ShareBoard);
 const History = later(async () => (await import('../list/History')).History);
 const GiveDialog = later(async () => (await import('./GiveDialog')).GiveDialog);
+const HomeDialog = later(async () => (await import('../../components/home/HomeDialog')).HomeDialog);
 const AnswerDialog = later(async () => (await import('./AnswerDialog')).AnswerDialog);
 const CommentsPanel = later(async () => (await import('../comments/CommentsPanel')).CommentsPanel);
 

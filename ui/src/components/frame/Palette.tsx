@@ -7,19 +7,11 @@
 
 import { useEffect, useId, useMemo, useState, type KeyboardEvent } from 'react';
 import { t } from '../../language/t';
-import { commandsOfHits } from '../../state/overview/hits';
+import { commandsOfHits } from './hits';
 import { useSearch, type Searched } from '../../state/overview/useSearch';
 import { Modal } from '../parts/Dialog';
-import { Icon, type IconName } from '../parts/icons';
-
-export interface Command {
-  readonly id: string;
-  readonly words: string;
-  /** A few words on the right: where it leads, its key. */
-  readonly note?: string;
-  readonly icon: IconName;
-  readonly run: () => void;
-}
+import { Icon } from '../parts/icons';
+import type { Command } from './command';
 
 interface PaletteProps {
   readonly commands: readonly Command[];

@@ -1,7 +1,7 @@
 /** Opens the rail where there is no room for it beside the page, or where it was folded away. */
 
 import { t } from '../../language/t';
-import { foldRail, railFolded } from '../../state/layouts';
+import { foldRail, railFolded } from '../../terminal/layout/layouts';
 import { useStore } from '../../state/store';
 import { Icon } from './icons';
 

@@ -4,7 +4,7 @@ import { plural, t } from '../../language/t';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { everybody, type Control, type Party } from '../../terminal/attach/party';
 import type { TerminalView } from '../../terminal/screen/view';
-import { pointersShown, showPointers } from '../../state/layouts';
+import { pointersShown, showPointers } from '../../terminal/layout/layouts';
 import { useStore } from '../../state/store';
 import { Avatar } from '../parts/Avatar';
 import { Pop } from '../parts/Pop';

@@ -6,7 +6,7 @@ import { announce, notifyFailure } from '../../state/announce';
 import { Confirm } from '../parts/Dialog';
 import { removeComments, type Comment } from './comments';
 import { DiffView } from './DiffView';
-import type { Look } from './ReviewPane';
+import type { Look } from './look';
 import { reviews, type ChangedFile, type Compared, type Hunk } from './reviews';
 import { type FileDiff } from './rows';
 import { visible } from '../../unseen';

@@ -13,6 +13,7 @@ import { addComment, rewordComment } from './comments';
 import { CommentBar, useOutbox } from './CommentBar';
 import { FileList } from './FileList';
 import { FilePane } from './FilePane';
+import type { Look } from './look';
 import type { ChangedFile, Compared } from './reviews';
 import { onKeys, ReviewKeys } from './ReviewKeys';
 import { ReviewTools } from './ReviewTools';
@@ -20,12 +21,6 @@ import { loadSeen, markSeen } from './seen';
 import { useLines } from './useLines';
 import { useChanges } from './useReview';
 import '../../styles/review.css';
-
-/** How lines are shown. */
-export interface Look {
-  readonly split: boolean;
-  readonly blanks: boolean;
-}
 
 const NO_FILES: readonly ChangedFile[] = [];
 /** The window in which each side has room for 60 characters. */

@@ -7,7 +7,7 @@ import { announce, notifyFailure } from '../../state/announce';
 import { useDraft } from '../../state/drafts';
 import { Confirm, Dialog } from '../parts/Dialog';
 import { PullButton } from './PullRequest';
-import type { Look } from './ReviewPane';
+import type { Look } from './look';
 import { reviews, type Against, type Changes, type Checkpoint, type Compared } from './reviews';
 
 interface ReviewToolsProps {

@@ -5,7 +5,7 @@
 
 import { plural, t } from '../../language/t';
 import { Store } from '../../state/store';
-import type { Place, Side } from './rows';
+import type { Place, Side } from './look';
 
 export interface Comment {
   readonly id: number;

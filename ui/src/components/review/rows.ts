@@ -3,9 +3,9 @@
 import type { Schemas } from '../../api/types';
 import { visible } from '../../unseen';
 import type { Comment } from './comments';
+import type { Place } from './look';
 
 export type FileDiff = Schemas['FileDiff'];
-export type Side = 'old' | 'new';
 
 export interface Line {
   readonly sign: string;
@@ -20,11 +20,6 @@ export type Row =
   | { readonly kind: 'pair'; readonly left: Line | null; readonly right: Line | null }
   | { readonly kind: 'comment'; readonly comment: Comment }
   | { readonly kind: 'editor' };
-
-export interface Place {
-  readonly side: Side;
-  readonly line: number;
-}
 
 export const HEIGHTS: Readonly<Record<Row['kind'], number>> = {
   hunk: 28,

@@ -2,7 +2,8 @@
 
 import { useCallback, useMemo, useRef, useState } from 'react';
 import type { Comment } from './comments';
-import { placeOf, type Place, type Row } from './rows';
+import type { Place } from './look';
+import { placeOf, type Row } from './rows';
 
 /** A comment that is being written; `comment` is the one that is reworded. */
 export interface Editing extends Place {

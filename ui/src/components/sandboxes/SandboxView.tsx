@@ -9,9 +9,9 @@ import { go } from '../../state/route';
 import { useStore } from '../../state/store';
 import { mayManage, mayWork } from '../../state/team/rights';
 import { team } from '../../state/team/team';
-import { GiveDialog } from '../../later';
 import { ExposedMark } from './ExposedMark';
 import { Icon } from '../parts/icons';
+import { later } from '../parts/later';
 import { IsolationMark } from './IsolationMark';
 import { LeftOutNote } from './LeftOutNote';
 import { MenuButton } from '../parts/MenuButton';
@@ -25,6 +25,8 @@ import { TimeLeft } from './TimeLeft';
 import { Ports } from '../previews/Ports';
 import { profileWords, repoWords } from '../parts/words';
 import { WorkerLink } from '../workers/WorkerLink';
+
+const GiveDialog = later(async () => (await import('../team/GiveDialog')).GiveDialog);
 
 /** States whose time runs. */
 const AGING = ['ready', 'active', 'stopped'];

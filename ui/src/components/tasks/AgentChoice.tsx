@@ -8,9 +8,11 @@ import { notifyFailure } from '../../state/announce';
 import { useStore } from '../../state/store';
 import { mayInstall } from '../../state/team/rights';
 import { team } from '../../state/team/team';
-import { SecretDialog } from '../../later';
+import { later } from '../parts/later';
 import { Loading } from '../parts/States';
 import { sizeWords } from '../parts/words';
+
+const SecretDialog = later(async () => (await import('../secrets/SecretDialog')).SecretDialog);
 
 const MIB = 1024 * 1024;
 const LOOK_MS = 1000;

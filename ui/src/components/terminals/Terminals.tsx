@@ -8,7 +8,7 @@ import { closeTerminal, isLive, openTerminal } from '../../state/acts';
 import { agentsOf, hasAgent, longestNeedy } from '../../state/attention/agents';
 import { announce, notifyFailure } from '../../state/announce';
 import { go, route } from '../../state/route';
-import { moveTab, ordered, orders } from '../../state/layouts';
+import { moveTab, ordered, orders } from '../../terminal/layout/layouts';
 import { agentsMoved, loadTerminals, terminals } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import { useRights } from '../../state/team/useRights';

@@ -5,7 +5,7 @@ import type { Terminal } from '../../api/types';
 import { t } from '../../language/t';
 import { openTerminal } from '../../state/acts';
 import { announce } from '../../state/announce';
-import { arrange, layouts } from '../../state/layouts';
+import { arrange, layouts } from '../../terminal/layout/layouts';
 import { go } from '../../state/route';
 import { phone } from '../../state/screen';
 import { useStore } from '../../state/store';

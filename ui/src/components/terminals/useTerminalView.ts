@@ -7,7 +7,7 @@ import { contrast } from '../../design/appearance';
 import { login } from '../../state/login';
 import { mayWork } from '../../state/team/rights';
 import { team } from '../../state/team/team';
-import { pointersShown, TEXT_PX, textSize } from '../../state/layouts';
+import { pointersShown, TEXT_PX, textSize } from '../../terminal/layout/layouts';
 import { phone } from '../../state/screen';
 import { useStore } from '../../state/store';
 import { shade } from '../../state/theme';

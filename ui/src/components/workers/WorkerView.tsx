@@ -17,7 +17,7 @@ import type { SendAnswer } from '../agents/Answer';
 import { AskBar } from '../agents/AskBar';
 import { Talk } from '../agents/Talk';
 import { useStill } from '../agents/useStill';
-import { word } from '../../terminal/cards/fields';
+import { word } from '../../api/fields';
 import { visible } from '../../unseen';
 import { Icon } from '../parts/icons';
 import { useListed } from '../parts/Listed';

@@ -2,7 +2,7 @@
 
 import type { Card } from '../../api/types';
 import { t, worded } from '../../language/t';
-import { entryOf, fieldsOf, word, type Fields } from '../../terminal/cards/fields';
+import { entryOf, fieldsOf, word, type Fields } from '../../api/fields';
 import type { Draft } from './card-log';
 
 type State = Card['state'];

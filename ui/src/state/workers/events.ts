@@ -1,6 +1,6 @@
 /** Frames of a worker's stream (`docs/program/workers.md`), read leniently. Pure. */
 
-import { fieldsOf, parseJson, word, type Fields } from '../../terminal/cards/fields';
+import { fieldsOf, parseJson, word, type Fields } from '../../api/fields';
 
 /** An event of a worker, or a piece of a text that is never stored: its `seq` is null. */
 export interface WorkerEvent {

@@ -6,7 +6,7 @@
 import { Problem } from '../../api/call';
 import { workersApi, type Worker } from '../../api/workers';
 import { t } from '../../language/t';
-import { fieldsOf, parseJson, word, type Fields } from '../../terminal/cards/fields';
+import { fieldsOf, parseJson, word, type Fields } from '../../api/fields';
 
 /** A receipt that says why there is no result. */
 export class Refusal extends Error {

@@ -7,7 +7,7 @@
 import type { Card } from '../../api/types';
 import type { OpenQuestion } from '../../api/workers';
 import { t } from '../../language/t';
-import { fieldsOf, parseJson, word, type Fields } from '../../terminal/cards/fields';
+import { fieldsOf, parseJson, word, type Fields } from '../../api/fields';
 import { CardLog, type Draft } from './card-log';
 import { cardsOf, denies, questionCard } from './codex-cards';
 import { paramsOf, type WorkerEvent } from './events';

@@ -5,7 +5,7 @@
  * that a newer server can say more without breaking an older page.
  */
 
-import { fieldsOf, parseJson, whole, word, type Fields } from '../cards/fields';
+import { fieldsOf, parseJson, whole, word, type Fields } from '../../api/fields';
 import { agentOf, controlOf, recordingOf, talkOf } from './party';
 import { pointersOf, type Pointer } from './pointers';
 import type { AgentState, Control, Recording, Talk } from './party';

@@ -1,6 +1,6 @@
 /** People at a terminal and events there, read from its text frames. Pure. */
 
-import { fieldsOf, whole, word, type Fields } from '../cards/fields';
+import { fieldsOf, whole, word, type Fields } from '../../api/fields';
 
 /** One client and the person or guest behind it. */
 export interface Party {

@@ -1,6 +1,6 @@
 /** Where people at a terminal point, read from its text frames. Pure. */
 
-import { fieldsOf, word } from '../cards/fields';
+import { fieldsOf, word } from '../../api/fields';
 import { everybody, type Control, type Party } from './party';
 
 /** Rows count from the top of the screen, those scrolled back are negative. */

@@ -1,7 +1,7 @@
 /** The cards of one terminal or machine, put together from pages of upserts. Pure. */
 
 import type { Agent, Card, CardsPage } from '../../api/types';
-import { fieldsOf, parseJson, whole, word } from './fields';
+import { fieldsOf, parseJson, whole, word } from '../../api/fields';
 
 export interface CardList {
   /** In their order, each in its newest revision. */

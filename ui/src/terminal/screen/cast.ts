@@ -5,7 +5,7 @@
  * Source: docs.asciinema.org/manual/asciicast/v3.
  */
 
-import { fieldsOf, parseJson } from '../cards/fields';
+import { fieldsOf, parseJson } from '../../api/fields';
 
 export interface CastEvent {
   /** Seconds since the start. */

@@ -1,7 +1,7 @@
 /** How each sandbox's terminals share its view, and how large their text is; kept in this browser. */
 
-import { readLayout, type Layout } from '../terminal/layout/layout';
-import { Store } from './store';
+import { readLayout, type Layout } from './layout';
+import { Store } from '../../state/store';
 
 const LAYOUTS_KEY = 'atoll.layouts';
 const TEXT_KEY = 'atoll.text';

@@ -1,10 +1,10 @@
 /** Where a hit of the search leads, and how it is called. */
 
 import type { Hit } from '../../api/overview';
-import type { Command } from '../../components/frame/Palette';
-import type { IconName } from '../../components/parts/icons';
+import type { Command } from './command';
+import type { IconName } from '../parts/icons';
 import { t, worded } from '../../language/t';
-import { go, goTo } from '../route';
+import { go, goTo } from '../../state/route';
 
 const KINDS = worded<Readonly<Record<Hit['kind'], { words: string; icon: IconName }>>>(() => ({
   sandbox: { words: t`Sandbox`, icon: 'terminal' },

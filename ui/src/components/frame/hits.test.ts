@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Hit } from '../../api/overview';
 
 const ways = vi.hoisted(() => ({ go: vi.fn(), goTo: vi.fn() }));
-vi.mock('../route', () => ways);
+vi.mock('../../state/route', () => ways);
 const { commandsOfHits } = await import('./hits');
 
 function hit(kind: Hit['kind'], more: Partial<Hit> = {}): Hit {
