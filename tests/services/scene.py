@@ -28,7 +28,7 @@ from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Events
 from atoll.services.library.profiles import Profiles
 from atoll.services.lifecycle.room import SessionRoom
-from atoll.services.policies.policies import Inside
+from atoll.services.policies.policies import GrantInsideAccess
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
@@ -188,7 +188,7 @@ async def opened(
     max_sandboxes: int = 50,
     run: bool = True,
     leadership: Leadership | None = None,
-    inside: Inside | None = None,
+    inside: GrantInsideAccess | None = None,
     others: tuple[InMemory, ...] = (),
     issuers: Mapping[str, AgentIssuer] | None = None,
 ) -> AsyncIterator[Scene]:
@@ -254,7 +254,7 @@ async def scene(
     *,
     max_sandboxes: int = 50,
     run: bool = True,
-    inside: Inside | None = None,
+    inside: GrantInsideAccess | None = None,
     others: tuple[InMemory, ...] = (),
     issuers: Mapping[str, AgentIssuer] | None = None,
 ) -> AsyncIterator[Scene]:

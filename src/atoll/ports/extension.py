@@ -218,7 +218,7 @@ class ExtensionSetup:
 
 
 @dataclass(frozen=True, slots=True)
-class Unloaded:
+class MissingExtension:
     """An extension that is not there. `package` is the one that brings it, with its version."""
 
     name: str

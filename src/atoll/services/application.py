@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from atoll.ports.extension import Extension, Unloaded
+from atoll.ports.extension import Extension, MissingExtension
 from atoll.services.agents.agents import Agents
 from atoll.services.agents.catalogue import AgentCatalogue
 from atoll.services.agents.statuses import AgentStatuses
@@ -234,7 +234,7 @@ class Backends:
     routes: Routes
     keys: VendorKeys
     strays: Strays
-    unloaded: tuple[Unloaded, ...] = ()
+    missing_extensions: tuple[MissingExtension, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from atoll.adapters.apart.extension import AskRuntime, GuardedExtension, carried_back, guarded
+from atoll.adapters.apart.extension import (
+    AskRuntime,
+    GuardedExtension,
+    call_on_loop,
+    guard_extension,
+)
 from atoll.adapters.apart.guard import DEADLINES, Guard
 from atoll.adapters.apart.loop import BLOCKED_SECONDS, ApartLoop
 from atoll.adapters.extensions.in_memory import InMemory
@@ -63,7 +68,7 @@ class Apart:
         loop = ApartLoop("test", blocked_seconds=blocked_seconds)
         self.loops.append(loop)
         waits = {**DEADLINES, **deadlines}
-        return guarded(
+        return guard_extension(
             inner, Guard(inner.name, loop, now=self.clock.now, deadlines=waits), ABLE, ask=ask
         )
 
@@ -319,7 +324,7 @@ async def test_calls_of_ours_come_back_to_our_loop(apart: Apart) -> None:
     async def where() -> int:
         return threading.get_ident()
 
-    back = carried_back(where)
+    back = call_on_loop(where)
     assert await back() == here
     extension = apart.around(InMemory())
     assert await extension._guard.loop.call(back, 5) == here

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from atoll.adapters.rented.calls import translated
+from atoll.adapters.rented.calls import translate_errors
 from atoll.domain.errors import Unavailable
 
 
@@ -30,7 +30,7 @@ async def test_cancellation_that_a_library_loses_is_raised(
     async def loop() -> None:
         while True:
             try:
-                await translated(library(), lambda error: Unavailable(str(error)))
+                await translate_errors(library(), lambda error: Unavailable(str(error)))
             except Unavailable:
                 continue
 
@@ -45,7 +45,7 @@ async def test_cancellation_that_a_library_loses_is_raised(
 async def test_deadline_of_a_call_is_a_timeout_whatever_the_library_makes_of_it() -> None:
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0):
-            await translated(swallowed(), lambda error: Unavailable(str(error)))
+            await translate_errors(swallowed(), lambda error: Unavailable(str(error)))
 
 
 async def test_call_amid_a_cleanup_has_its_own_error() -> None:
@@ -58,5 +58,5 @@ async def test_call_amid_a_cleanup_has_its_own_error() -> None:
     with pytest.raises(asyncio.CancelledError):
         await asyncio.sleep(0)
     with pytest.raises(Unavailable, match="broken"):
-        await translated(broken(), lambda error: Unavailable(str(error)))
+        await translate_errors(broken(), lambda error: Unavailable(str(error)))
     task.uncancel()

@@ -63,11 +63,11 @@ class TestInMemoryHost(WorkerHostContract):
 
 CALLS: dict[str, Callable[[InMemoryHost, WorkerRecord], Awaitable[object]]] = {
     "provision": lambda host, worker: host.provision(worker),
-    "start_codex": lambda host, worker: host.start_codex(worker),
+    "start_agent": lambda host, worker: host.start_agent(worker),
     "request": lambda host, worker: host.request(worker, PING, wait_ms=0),
     "stream": lambda host, worker: host.stream(worker, 0, wait_seconds=0),
     "live": lambda host, worker: host.live(worker).__aenter__(),
-    "snapshot": lambda host, worker: host.snapshot(worker),
+    "lost_reason": lambda host, worker: host.lost_reason(worker),
     "quiet": lambda host, worker: host.quiet(worker),
     "stop": lambda host, worker: host.stop(worker),
     "teardown": lambda host, worker: host.teardown(worker),

@@ -48,7 +48,7 @@ def test_agent_that_does_not_work_says_why_and_what_mends_it(
 
 
 def test_key_of_the_installation_is_a_key() -> None:
-    found = assess(find("codex"), [], missing=None, forbidden=False, keyed={"openai"})
+    found = assess(find("codex"), [], missing=None, forbidden=False, providers_with_key={"openai"})
     assert found.state == "works"
 
 

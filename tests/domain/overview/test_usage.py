@@ -13,7 +13,7 @@ from atoll.domain.overview.usage import (
     INSTALLATION,
     MAX_COUNT,
     DoorCounts,
-    Standing,
+    Gauges,
     UsageBucket,
     bucket_of,
     counts_of,
@@ -93,19 +93,19 @@ def test_longest_series_has_a_bound() -> None:
 def test_series_has_every_point_and_tells_nothing_from_nobody_watching() -> None:
     span = range_of(NOW, hours=2, bucket="1h")
     first, second = span.begin, span.begin + COARSE
-    own = UsageBucket(ORG, second, Standing(2, 1, 1, 3), DoorCounts(requests=4))
-    watched = UsageBucket(INSTALLATION, first, Standing(), DoorCounts(requests=99))
+    own = UsageBucket(ORG, second, Gauges(2, 1, 1, 3), DoorCounts(requests=4))
+    watched = UsageBucket(INSTALLATION, first, Gauges(), DoorCounts(requests=99))
     points = series([watched, own], span)
     assert [one.at for one in points] == [first, second, second + COARSE]
-    assert [one.standing for one in points] == [Standing(), Standing(2, 1, 1, 3), None]
+    assert [one.standing for one in points] == [Gauges(), Gauges(2, 1, 1, 3), None]
     assert [one.counts.requests for one in points] == [0, 4, 0]
-    assert total(points) == (Standing(2, 1, 1, 3), DoorCounts(requests=4))
+    assert total(points) == (Gauges(2, 1, 1, 3), DoorCounts(requests=4))
 
 
 def test_days_hold_the_highest_and_the_sums_of_their_hours() -> None:
     span = range_of(NOW, hours=24, bucket="1d")
-    hour = UsageBucket(ORG, span.begin, Standing(2, 0, 0, 0), DoorCounts(bytes_in=1))
-    later = replace(hour, at=hour.at + COARSE, standing=Standing(1, 5, 0, 0))
+    hour = UsageBucket(ORG, span.begin, Gauges(2, 0, 0, 0), DoorCounts(bytes_in=1))
+    later = replace(hour, at=hour.at + COARSE, standing=Gauges(1, 5, 0, 0))
     first, _ = series([hour, later], span)
-    assert first.standing == Standing(2, 5, 0, 0)
+    assert first.standing == Gauges(2, 5, 0, 0)
     assert first.counts == DoorCounts(bytes_in=2)

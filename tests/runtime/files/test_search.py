@@ -131,7 +131,9 @@ async def test_search_outside_the_workspace_is_refused(
 @pytest.mark.parametrize(
     "query", ["", "text=", "text=a%0Ab", "text=a%00", "text=a&in=x", "text=" + "a" * 1001]
 )
-async def test_search_for_what_is_no_text_of_a_line_is_refused(client: Client, query: str) -> None:
+async def test_search_text_that_cannot_be_part_of_a_line_is_refused(
+    client: Client, query: str
+) -> None:
     assert (await problem(await client.get(f"/files/search?{query}")))[0] == 422
 
 
@@ -220,6 +222,6 @@ def test_name_is_read_from_its_record() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a\nb", "a\0", "é" * 501])
-def test_query_of_what_is_no_text_of_a_line_is_invalid(text: str) -> None:
+def test_query_text_that_cannot_be_part_of_a_line_is_invalid(text: str) -> None:
     with pytest.raises(Invalid):
         FileSearch("", text, contents=True)

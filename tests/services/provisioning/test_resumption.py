@@ -69,7 +69,7 @@ async def test_agents_that_ran_are_opened_in_their_conversations() -> None:
         log = await logged(s, sandbox)
         assert "codex goes on in its conversation c-1." in log
         assert "claude-code goes on afresh: nothing had been said to it." in log
-        assert "shell does not go on by itself: it cannot take up a conversation." in log
+        assert "shell was not resumed: it cannot resume a conversation." in log
         assert (await s.sandboxes.get(LOCAL_PERSON, sandbox.id)).agents == ()
 
 
@@ -89,7 +89,7 @@ async def test_agent_that_cannot_go_on_is_logged_and_the_sandbox_is_ready() -> N
         s.runtime.answers["POST", "/agents"] = (422, problem)
         await started(s, sandbox)
         assert (await s.sandboxes.get(LOCAL_PERSON, sandbox.id)).state == "ready"
-        words = "codex does not go on by itself: this sandbox has no agent 'codex'"
+        words = "codex was not resumed: this sandbox has no agent 'codex'"
         assert words in await logged(s, sandbox)
 
 
@@ -99,7 +99,7 @@ async def test_runtime_that_does_not_know_its_agents_is_ready_all_the_same() -> 
         s.runtime.answers["GET", "/agents"] = (404, {"detail": "no such route"})
         assert await started(s, sandbox) == []
         assert (await s.sandboxes.get(LOCAL_PERSON, sandbox.id)).state == "ready"
-        assert "No agent goes on by itself: no such route" in await logged(s, sandbox)
+        assert "No agent was resumed: no such route" in await logged(s, sandbox)
 
 
 async def test_start_that_is_told_not_to_opens_nothing() -> None:

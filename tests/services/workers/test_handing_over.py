@@ -48,7 +48,7 @@ class Trees:
         self.machine = False
         self.terminals = [one for one in self.terminals if one != worker.agent_id]
 
-    async def start_codex(self, worker: WorkerRecord) -> str:
+    async def start_agent(self, worker: WorkerRecord) -> str:
         self.machine = True
         self.count()
         return f"machine-{len(self.opened)}"

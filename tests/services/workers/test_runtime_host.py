@@ -159,7 +159,7 @@ def record(created: CreateWorker, sandbox_id: SandboxId | None = None) -> Worker
 
 async def started(created: CreateWorker, there: Asked) -> list[tuple[str, object]]:
     place = await there.host().provision(record(created))
-    await there.host().start_codex(record(created, place.sandbox_id))
+    await there.host().start_agent(record(created, place.sandbox_id))
     return there.calls
 
 
@@ -194,7 +194,7 @@ async def test_worker_moves_into_a_sandbox_that_is_there_and_leaves_it_as_it_was
     assert place == await host.provision(record(created))
     assert (place.sandbox_id, place.reattached) == (THERE, True)
     worker = record(created, THERE)
-    await host.start_codex(worker)
+    await host.start_agent(worker)
     await host.quiet(worker)
     markers = await host.stop(worker)
     assert markers.workspace_ref == WORKSPACE
@@ -212,7 +212,7 @@ async def test_conversation_that_the_agent_does_not_know_is_refused_and_its_agen
     there = Asked({THERE: sandbox(THERE)})
     there.receipt = contract.Receipt("a", "error", 1, msgspec.Raw(msgspec.json.encode(refusal)))
     with pytest.raises(Invalid, match="codex knows no conversation 0199: no rollout") as refused:
-        await there.host().start_codex(record(created, THERE))
+        await there.host().start_agent(record(created, THERE))
     assert refused.value.field == "thread_id"
     assert [what for what, _ in there.calls] == ["open", "thread/resume", "stop"]
     assert there.calls[1] == ("thread/resume", {"threadId": "0199"})
@@ -222,7 +222,7 @@ async def test_conversation_that_the_agent_knows_is_gone_on_with() -> None:
     created = replace(BASE, workspace_ref=WORKSPACE, thread_id="0199")
     there = Asked({THERE: sandbox(THERE)})
     there.receipt = contract.Receipt("a", "response", 1, msgspec.Raw(b'{"thread":{"id":"0199"}}'))
-    assert await there.host().start_codex(record(created, THERE)) == "t_1"
+    assert await there.host().start_agent(record(created, THERE)) == "t_1"
     assert [what for what, _ in there.calls] == ["open", "thread/resume"]
 
 
@@ -283,8 +283,8 @@ async def test_what_a_person_has_at_a_terminal_is_ended_like_a_machine() -> None
     there.agents = [agent("t_9")]
     held = replace(record(BASE, MADE), agent_id="t_9")
     held = replace(held, worker=replace(held.worker, holder=Holder.PERSON, held_thread="0199"))
-    assert await there.host().snapshot(held) is None
-    await there.host().start_codex(held)
+    assert await there.host().lost_reason(held) is None
+    await there.host().start_agent(held)
     assert [what for what, _ in there.calls] == ["stop", "open"]
     opened = there.calls[-1][1]
     assert isinstance(opened, OpenAgentBody)

@@ -55,7 +55,7 @@ class PartHost(RuntimeHost):
         self.failing: dict[str, AtollError] = {}
         self.standing: str = ""
 
-    async def start_codex(self, worker: WorkerRecord) -> str:
+    async def start_agent(self, worker: WorkerRecord) -> str:
         sandbox = await self._scene.sandboxes.get(LOCAL_PERSON, worker.sandbox_id or "")
         if sandbox.profile.extension in self.failing:
             raise self.failing[sandbox.profile.extension]
@@ -68,7 +68,7 @@ class PartHost(RuntimeHost):
             await asyncio.Event().wait()
         return ()
 
-    async def snapshot(self, worker: WorkerRecord) -> str | None:
+    async def lost_reason(self, worker: WorkerRecord) -> str | None:
         return None
 
     async def quiet(self, worker: WorkerRecord) -> None:

@@ -339,7 +339,7 @@ async def test_retained_worker_is_reattached_after_a_stop(scene: Scene) -> None:
 
 
 async def test_start_that_fails_is_told(scene: Scene) -> None:
-    scene.host.failing["start_codex"] = Failed("no such agent")
+    scene.host.failing["start_agent"] = Failed("no such agent")
     await scene.workers.create(LOCAL_PERSON, WANTED)
     shown = await scene.until(lambda shown: shown.worker.status is WorkerStatus.FAILED)
     assert shown.worker.reason == "no such agent"

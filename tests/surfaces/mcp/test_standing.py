@@ -7,7 +7,7 @@ from starlette.types import Message
 
 from atoll.domain.errors import Unavailable
 from atoll.services.tools.watches import Change
-from atoll.surfaces.mcp.standing import Standing
+from atoll.surfaces.mcp.standing import ChangeStream
 
 
 async def no_lists() -> AsyncIterator[None]:
@@ -35,7 +35,7 @@ async def test_part_of_a_change_gives_no_place_to_go_on_from() -> None:
     async def send(message: Message) -> None:
         sent.append(message.get("body", b""))
 
-    await Standing(changes(), no_lists(), never)({"type": "http"}, receive, send)
+    await ChangeStream(changes(), no_lists(), never)({"type": "http"}, receive, send)
     body = b"".join(sent).replace(b": ping\n\n", b"").replace(b"retry: 10000\n\n", b"")
     first, last = body.removesuffix(b"\n\n").split(b"\n\n")
     assert b"atoll://hr/a/b" in first and b"id: " not in first
@@ -57,6 +57,6 @@ async def test_stream_whose_changes_cannot_be_read_ends_and_its_client_comes_bac
         sent.append(message)
 
     async with asyncio.timeout(10):
-        await Standing(changes(), no_lists(), never)({"type": "http"}, receive, send)
+        await ChangeStream(changes(), no_lists(), never)({"type": "http"}, receive, send)
     assert b"id: 7\n" in b"".join(one.get("body", b"") for one in sent)
     assert sent[-1] == {"type": "http.response.body", "body": b"", "more_body": False}

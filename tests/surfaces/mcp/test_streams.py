@@ -15,7 +15,7 @@ from atoll.domain.people.principal import LOCAL_PERSON, Principal, TokenAccess
 from atoll.services.tools.watches import Change
 from atoll.surfaces.mcp import open_streams
 from atoll.surfaces.mcp.open_streams import MAX_INSIDE, MAX_STREAMS, OpenStreams
-from atoll.surfaces.mcp.standing import Standing
+from atoll.surfaces.mcp.standing import ChangeStream
 from tests.surfaces.http.world import World, client_of
 from tests.surfaces.mcp.conftest import Connect
 from tests.surfaces.mcp.test_watches import session
@@ -95,7 +95,7 @@ async def test_stream_that_is_never_read_holds_one_change() -> None:
             stuck.set()
             await asyncio.Event().wait()
 
-    standing = Standing(changes(), lists(), asyncio.Event().wait)  # type: ignore[arg-type]
+    standing = ChangeStream(changes(), lists(), asyncio.Event().wait)  # type: ignore[arg-type]
     async with asyncio.timeout(5):
         await standing({"type": "http"}, left, send)
     assert pulled <= 1

@@ -77,7 +77,7 @@ async def test_wall_that_no_setting_names_is_neither_made_nor_loaded(tmp_path: P
         assert sorted(found.extensions) == ["ext.namespaces"]
         absent = load_extensions(setup(tmp_path), ("nothing-is-called-so",), stack)
         assert not absent.extensions
-        (one,) = absent.unloaded
+        (one,) = absent.missing_extensions
         assert one.name == "ext.nothing-is-called-so" and "docker" in one.reason
 
 
@@ -138,14 +138,14 @@ async def test_stranger_is_made_beside_the_own_ones_and_closed(
         ),
     ],
 )
-async def test_stranger_that_cannot_be_made_is_left_out_with_its_reason(
+async def test_foreign_extension_that_cannot_be_made_is_left_out_with_its_reason(
     tmp_path: Path, install: Install, fault: str, reason: str
 ) -> None:
     install(fault)
     async with AsyncExitStack() as stack:
         found = load_extensions(setup(tmp_path), ("in-memory",), stack)
         assert sorted(found.extensions) == ["ext.in-memory"]
-        (one,) = found.unloaded
+        (one,) = found.missing_extensions
         assert (one.name, one.package) == ("ext.mine", "mine 1.0")
         assert reason in one.reason
 
@@ -158,7 +158,7 @@ async def test_stranger_with_a_name_of_ours_is_left_out_and_no_choice_means_it(
     write_choice(tmp_path, Choice(off=off))
     async with AsyncExitStack() as stack:
         found = load_extensions(setup(tmp_path), ("namespaces",), stack)
-    reasons = {one.package: one.reason for one in found.unloaded}
+    reasons = {one.package: one.reason for one in found.missing_extensions}
     assert "is taken" in reasons["mine 1.0"]
     assert ("atoll" in reasons) is bool(off)
 
@@ -191,7 +191,7 @@ async def test_stranger_whose_making_blocks_holds_the_start_for_a_bounded_time(
     monkeypatch.setattr(threading, "gate_of_test", gate, raising=False)
     install("import threading\n\ndef make(setup): threading.gate_of_test.wait()")
     async with AsyncExitStack() as stack:
-        (one,) = load_extensions(setup(tmp_path), (), stack).unloaded
+        (one,) = load_extensions(setup(tmp_path), (), stack).missing_extensions
         assert "not made within" in one.reason
         gate.set()
 
@@ -206,12 +206,12 @@ async def test_choice_of_a_person_turns_extensions_on_and_off(
     async with AsyncExitStack() as stack:
         found = load_extensions(setup(tmp_path), (), stack)
     assert sorted(found.extensions) == ["ext.in-memory"]
-    assert [one.name for one in found.unloaded] == ["ext.mine"]
+    assert [one.name for one in found.missing_extensions] == ["ext.mine"]
     write_choice(tmp_path, choice.enabled("mine").disabled("in-memory"))
     async with AsyncExitStack() as stack:
         found = load_extensions(setup(tmp_path), ("in-memory",), stack)
         assert sorted(found.extensions) == ["ext.mine"]
-        assert [one.name for one in found.unloaded] == ["ext.in-memory"]
+        assert [one.name for one in found.missing_extensions] == ["ext.in-memory"]
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"on": 7}', '{"more": []}', "\udcff"])

@@ -11,37 +11,37 @@ import msgspec
 import structlog
 
 from atoll.domain.errors import Failed, Invalid
-from atoll.ports.extension import Unloaded
+from atoll.ports.extension import MissingExtension
 
 FILE = "extensions.json"
 MAX_BYTES = 64 * 1024
 _log = structlog.get_logger(__name__)
 
-STANDING = Path("run") / "extensions.json"
-"""The file in a home that says what is left out and what is in trouble."""
+TROUBLES_FILE = Path("run") / "extensions.json"
+"""The file of a home that holds its `ExtensionTroubles`."""
 DISABLED = "it is disabled"
 """The beginning of the reason why an extension that somebody disabled is not there."""
 
 
 class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Names without `ext.`."""
+    """A choice of extensions, by names without `ext.`."""
 
     on: tuple[str, ...] = ()
     off: tuple[str, ...] = ()
 
     def enabled(self, name: str) -> "Choice":
-        """Return the choice with one more on."""
+        """Return the choice with the extension on."""
         off = tuple(one for one in self.off if one != name)
         return Choice(tuple(dict.fromkeys((*self.on, name))), off)
 
     def disabled(self, name: str) -> "Choice":
-        """Return the choice with one more off."""
+        """Return the choice with the extension off."""
         on = tuple(one for one in self.on if one != name)
         return Choice(on, tuple(dict.fromkeys((*self.off, name))))
 
 
 def read_choice(home: Path) -> Choice:
-    """Return the choice. Raises `Invalid` for a file that is none."""
+    """Return the choice. Raises `Invalid` for a malformed file."""
     try:
         text = (home / FILE).read_bytes()[: MAX_BYTES + 1]
     except FileNotFoundError:
@@ -66,31 +66,31 @@ def write_choice(home: Path, choice: Choice) -> None:
         raise Failed(f"{place} cannot be written: {err.strerror}") from err
 
 
-class Standing(msgspec.Struct, frozen=True):
-    """The extensions of a running control plane that do not work: those that were left out, and
-    what is wrong with others, by name."""
+class ExtensionTroubles(msgspec.Struct, frozen=True):
+    """The extensions of a running control plane that do not work: those that were not loaded, and
+    the faults of others, by name."""
 
-    left_out: tuple[Unloaded, ...] = ()
+    left_out: tuple[MissingExtension, ...] = ()
     troubles: dict[str, str] = {}
 
 
-def read_standing(home: Path) -> Standing:
-    """Return what the control plane last wrote; nothing where it wrote none."""
+def read_troubles(home: Path) -> ExtensionTroubles:
+    """Return the troubles that the control plane wrote last; none where there is no file."""
     try:
-        with (home / STANDING).open("rb") as file:
-            return msgspec.json.decode(file.read(MAX_BYTES), type=Standing)
+        with (home / TROUBLES_FILE).open("rb") as file:
+            return msgspec.json.decode(file.read(MAX_BYTES), type=ExtensionTroubles)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return Standing()
+        return ExtensionTroubles()
 
 
-def write_standing(home: Path, standing: Standing) -> None:
-    """Leave it for `atoll doctor`. A home without `run` is not one that runs."""
-    place = home / STANDING
+def write_troubles(home: Path, troubles: ExtensionTroubles) -> None:
+    """Write the troubles for `atoll doctor`; a home without `run` has no control plane."""
+    place = home / TROUBLES_FILE
     if not place.parent.is_dir():
         return
     fresh = place.with_suffix(f".{os.getpid()}")
     try:
-        fresh.write_bytes(msgspec.json.encode(standing))
+        fresh.write_bytes(msgspec.json.encode(troubles))
         fresh.replace(place)
     except OSError as err:
         _log.warning("extensions_not_noted", reason=err.strerror)

@@ -64,11 +64,11 @@ class GuardedExtension:
 
     @property
     def trouble(self) -> str | None:
-        """Return what is wrong with it now."""
+        """The present fault of the extension, in words; None while it works."""
         return self._guard.trouble
 
     def capabilities(self) -> Capabilities:
-        """Return what it last said of itself."""
+        """Return the capabilities that it reported last."""
         self._guard.loop.soon(self._look)
         if isinstance(self._able, AtollError):
             raise Unavailable(self._able.message)
@@ -83,8 +83,8 @@ class GuardedExtension:
 
     async def provision(self, request: Provision) -> Handle:
         """Provision. Raises what the port says."""
-        asked = replace(request, report=_carried(request.report))
-        answer = await self._guard.call("provision", lambda: self._inner.provision(asked))
+        guarded_request = replace(request, report=_report_on_loop(request.report))
+        answer = await self._guard.call("provision", lambda: self._inner.provision(guarded_request))
         return self._judge.handle(request, answer)
 
     async def wait_ready(self, handle: Handle) -> Reachability:
@@ -115,36 +115,36 @@ class GuardedExtension:
         return self._judge.report(await self._guard.call("teardown", work))
 
     async def survey(self) -> list[Handle]:
-        """Return what runs."""
+        """Return the handle of every running sandbox."""
         return self._judge.survey(await self._guard.call("survey", self._inner.survey))
 
     async def ended(self) -> AsyncIterator[Ended]:
         """Yield ends, one at a time: no more are taken than were applied."""
         stream: list[AsyncIterator[Ended]] = []
 
-        async def following() -> object:
+        async def advance() -> object:
             if not stream:
                 stream.append(aiter(self._inner.ended()))
             return await anext(stream[0], _OVER)
 
-        while (found := await self._followed(following)) is not _OVER:
-            yield self._judge.ended(found)
+        while (end := await self._next_end(advance)) is not _OVER:
+            yield self._judge.ended(end)
 
-    async def _followed(self, following: Callable[[], Awaitable[object]]) -> object:
+    async def _next_end(self, advance: Callable[[], Awaitable[object]]) -> object:
         loop = asyncio.get_running_loop()
         calm = loop.call_later(CALM_SECONDS, self._guard.works, "ended")
         try:
-            return await self._guard.call("ended", following)
+            return await self._guard.call("ended", advance)
         finally:
             calm.cancel()
 
-    def passing(self, name: str, judged: "_Judged") -> Callable[..., Awaitable[object]]:
-        """Return what calls a method of an ability, and judges its answer."""
+    def guarded_method(self, name: str, judge: "_Judge") -> Callable[..., Awaitable[object]]:
+        """Return the method of an ability, guarded: each answer is judged."""
         method = getattr(self._inner, name)
 
         async def call(*given: object) -> object:
             answer = await self._guard.call(name, lambda: method(*given))
-            return None if judged is None else judged(self._judge, answer)
+            return None if judge is None else judge(self._judge, answer)
 
         return call
 
@@ -160,9 +160,9 @@ class GuardedExtension:
             await self._guard.loop.closed(LEAVE_SECONDS)
 
 
-_Judged: TypeAlias = Callable[[AnswerJudge, object], object] | None
+_Judge: TypeAlias = Callable[[AnswerJudge, object], object] | None
 
-_ABILITIES: Mapping[type, Mapping[str, _Judged]] = {
+_ABILITIES: Mapping[type, Mapping[str, _Judge]] = {
     EndReasons: {"why_ended": AnswerJudge.reason},
     Relocates: {"copy_kept": None, "drop_kept": AnswerJudge.report},
     Mirrors: {"refresh": None},
@@ -170,42 +170,42 @@ _ABILITIES: Mapping[type, Mapping[str, _Judged]] = {
 """The methods of each optional ability, and what judges their answers where they have any."""
 
 
-def guarded(
+def guard_extension(
     inner: Extension,
     guard: Guard,
     able: Capabilities | AtollError,
     *,
     ask: AskRuntime | None = None,
 ) -> GuardedExtension:
-    """Return an extension that is guarded, with the optional abilities that it has."""
-    made = GuardedExtension(inner, guard, able, ask)
+    """Return `inner` behind `guard`, with the optional abilities that it has."""
+    extension = GuardedExtension(inner, guard, able, ask)
     for ability, methods in _ABILITIES.items():
         if isinstance(inner, ability):
-            for name, judged in methods.items():
-                setattr(made, name, made.passing(name, judged))
-    return made
+            for name, judge in methods.items():
+                setattr(extension, name, extension.guarded_method(name, judge))
+    return extension
 
 
-def _carried(report: Callable[[str], None]) -> Callable[[str], None]:
-    """Return what takes a line on another thread and gives it to `report` on this one."""
-    here = asyncio.get_running_loop()
+def _report_on_loop(report: Callable[[str], None]) -> Callable[[str], None]:
+    """Return `report` as a function for other threads: it is called on this loop."""
+    loop = asyncio.get_running_loop()
 
-    def taken(line: str) -> None:
-        here.call_soon_threadsafe(report, str(line)[:2000])
+    def pass_line(line: str) -> None:
+        loop.call_soon_threadsafe(report, str(line)[:2000])
 
-    return taken
+    return pass_line
 
 
-def carried_back(work: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
-    """Return what awaits `work` on this loop, whoever calls it."""
-    here = asyncio.get_running_loop()
+def call_on_loop(work: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
+    """Return `work` as a function that other loops may await: it runs on this loop."""
+    loop = asyncio.get_running_loop()
 
-    async def taken() -> T:
-        async def ours() -> T:
+    async def call() -> T:
+        async def on_loop() -> T:
             return await work()
 
-        if asyncio.get_running_loop() is here:
+        if asyncio.get_running_loop() is loop:
             return await work()
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(ours(), here))
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(on_loop(), loop))
 
-    return taken
+    return call

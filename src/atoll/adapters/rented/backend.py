@@ -50,8 +50,8 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
-    """A rented machine in use: its wall, and the shell to it."""
+class _ConnectedMachine:
+    """A rented machine that this process has a shell to, and the wall there."""
 
     rented: Rented
     wall: FarWall
@@ -66,7 +66,7 @@ class RentedBackend:
     offer: Offer
     rentals: Rentals | None
     missing: str = ""
-    _standing: dict[str, _Standing] = field(default_factory=dict)
+    _connected: dict[str, _ConnectedMachine] = field(default_factory=dict)
 
     def capabilities(self) -> Capabilities:
         """Return what the vendor gives. Raises `Failed` when its library is not installed."""
@@ -93,19 +93,19 @@ class RentedBackend:
             request.report(f"rent a machine at {self._rentals.vendor.title}")
         rented = await self._rentals.rent(request.sandbox_id, template, request.profile)
         try:
-            standing = await self._reached(request.sandbox_id, rented)
-            await standing.wall.programs()
-            await self._files_brought(request, standing)
-            await standing.wall.start(request, terms)
+            machine = await self._connect(request.sandbox_id, rented)
+            await machine.wall.programs()
+            await self._bring_files(request, machine)
+            await machine.wall.start(request, terms)
         except Gone as error:
             self._forget(request.sandbox_id)
             raise Unavailable(f"{error.message}: the next start rents another one") from error
         return self._place(request, rented)
 
-    async def _files_brought(self, request: Provision, standing: _Standing) -> None:
-        keeping = await self._keeping(request.sandbox_id, standing)
+    async def _bring_files(self, request: Provision, machine: _ConnectedMachine) -> None:
+        keeping = await self._keeping(request.sandbox_id, machine)
         has_files = await keeping.is_there()
-        await standing.wall.prepare(request)
+        await machine.wall.prepare(request)
         if request.fresh:
             keeping.archive.unlink(missing_ok=True)
         elif not has_files:
@@ -118,8 +118,8 @@ class RentedBackend:
         if rented is None:
             return None
         try:
-            standing = await self._reached(request.sandbox_id, rented)
-            runs = await standing.wall.runs(request)
+            machine = await self._connect(request.sandbox_id, rented)
+            runs = await machine.wall.runs(request)
         except Gone:
             self._forget(request.sandbox_id)
             return None
@@ -135,10 +135,10 @@ class RentedBackend:
         # Owned here: cancelled below.
         renewal = loop.create_task(renewed(vendor, rented, every=RENEW_SECONDS))
         try:
-            standing = await self._reached(box.sandbox_id, rented)
-            await standing.wall.carry(box, near)
+            machine = await self._connect(box.sandbox_id, rented)
+            await machine.wall.carry(box, near)
         except AtollError:
-            self._standing.pop(box.sandbox_id, None)
+            self._connected.pop(box.sandbox_id, None)
             raise
         finally:
             renewal.cancel()
@@ -149,11 +149,11 @@ class RentedBackend:
         cannot be fetched is left to its deadline."""
         sandbox_id = box.sandbox_id
         if keep_state:
-            left = await self._saved(sandbox_id)
+            left = await self._save_files(sandbox_id)
             if left:
                 return CleanupReport(leftovers=(left,))
         ended, left = await self._rentals.end(sandbox_id)
-        self._standing.pop(sandbox_id, None)
+        self._connected.pop(sandbox_id, None)
         removed = [f"the machine at {self._rentals.vendor.title}"] if ended else []
         if not keep_state:
             archive = self._rentals.records.kept(sandbox_id)
@@ -170,7 +170,7 @@ class RentedBackend:
             rented = await self._rentals.of(box.sandbox_id)
             if rented is not None:
                 with suppress(Gone):
-                    machines.append((await self._reached(box.sandbox_id, rented)).wall.machine)
+                    machines.append((await self._connect(box.sandbox_id, rented)).wall.machine)
         await refresh_all(machines, source)
 
     async def rented(self) -> list[RentedPlace]:
@@ -192,15 +192,15 @@ class RentedBackend:
             raise Failed(self.missing)
         return self.rentals
 
-    async def _saved(self, sandbox_id: SandboxId) -> str:
+    async def _save_files(self, sandbox_id: SandboxId) -> str:
         """Fetch the files; returns a sentence about a machine that must stay for now."""
         rented = await self._rentals.of(sandbox_id)
         if rented is None:
             return ""
         try:
-            standing = await self._reached(sandbox_id, rented)
-            await standing.wall.stop(sandbox_id, "keep")
-            keeping = await self._keeping(sandbox_id, standing)
+            machine = await self._connect(sandbox_id, rented)
+            await machine.wall.stop(sandbox_id, "keep")
+            keeping = await self._keeping(sandbox_id, machine)
             if await keeping.is_there():
                 await keeping.save()
         except Gone:
@@ -215,23 +215,23 @@ class RentedBackend:
             )
         return ""
 
-    async def _reached(self, sandbox_id: SandboxId, rented: Rented) -> _Standing:
-        known = self._standing.get(sandbox_id)
+    async def _connect(self, sandbox_id: SandboxId, rented: Rented) -> _ConnectedMachine:
+        known = self._connected.get(sandbox_id)
         if known is not None and known.rented == rented:
             return known
         shell = await self._rentals.vendor.shell(rented.key, rented.machine)
         machine = Machine(shell, self._rentals.tag, self.offer.programs, self.offer.kind)
-        made = _Standing(rented, self.offer.wall(machine), shell)
-        self._standing[sandbox_id] = made
-        return made
+        connected = _ConnectedMachine(rented, self.offer.wall(machine), shell)
+        self._connected[sandbox_id] = connected
+        return connected
 
-    async def _keeping(self, sandbox_id: SandboxId, standing: _Standing) -> Keeping:
-        files = await standing.wall.files(sandbox_id)
+    async def _keeping(self, sandbox_id: SandboxId, machine: _ConnectedMachine) -> Keeping:
+        files = await machine.wall.files(sandbox_id)
         kept = self._rentals.records.kept(sandbox_id)
-        return Keeping(standing.shell, files, kept, standing.wall.above_workspace(files))
+        return Keeping(machine.shell, files, kept, machine.wall.above_workspace(files))
 
     def _forget(self, sandbox_id: SandboxId) -> None:
-        self._standing.pop(sandbox_id, None)
+        self._connected.pop(sandbox_id, None)
         self._rentals.records.remove(sandbox_id)
 
     def _place(self, request: Provision, rented: Rented) -> FarPlace:

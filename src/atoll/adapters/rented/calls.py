@@ -72,17 +72,19 @@ async def patiently(
         pause = min(pause * 2, patience.longest)
 
 
-async def translated(call: Awaitable[_T], understood: Callable[[Exception], BaseException]) -> _T:
-    """Return what a call of a library returns. `understood` makes the error to raise of one of the
-    library; the end of an iterator stays what it is, and a cancellation that the library lost is
-    raised."""
+async def translate_errors(
+    call: Awaitable[_T], translate: Callable[[Exception], BaseException]
+) -> _T:
+    """Return the result of a library's call. An error of the library is raised as `translate` makes
+    it; the end of an iterator stays as it is, and a cancellation that the library lost is raised.
+    """
     before = _cancellations()
     try:
         answer = await call
     except StopAsyncIteration:
         raise
     except Exception as error:
-        made = asyncio.CancelledError() if _cancellations() > before else understood(error)
+        made = asyncio.CancelledError() if _cancellations() > before else translate(error)
         if made is error:
             raise
         raise made from error

@@ -68,15 +68,15 @@ class EnvelopeVault:
     def seal(self, value: str, binding: Binding) -> Sealed:
         """See the port."""
         data_key = secrets.token_bytes(KEY_BYTES)
-        body = _encrypt(data_key, value.encode(), _framed(_VALUE, binding))
+        body = _encrypt(data_key, value.encode(), _join_with_lengths(_VALUE, binding))
         return self._wrap(data_key, body, binding)
 
     def open(self, sealed: Sealed, binding: Binding) -> str:
         """See the port."""
         data_key = self._unwrap(sealed, binding)
-        value = _decrypt(data_key, sealed.body, _framed(_VALUE, binding))
+        value = _decrypt(data_key, sealed.body, _join_with_lengths(_VALUE, binding))
         if value is None:
-            raise _shut("the sealed value was changed, or belongs to something else")
+            raise _sealed_error("the sealed value was changed, or belongs to something else")
         return value.decode()
 
     def rewrap(self, sealed: Sealed, binding: Binding) -> Sealed:
@@ -87,7 +87,7 @@ class EnvelopeVault:
         """See the port. Made with the newest master key: it changes when that does."""
         self._refresh()
         key = hmac.digest(self._newest.secret, _PRINTS, "sha256")
-        told = hmac.new(key, _framed(b"", (org_id, value)), "sha256")
+        told = hmac.new(key, _join_with_lengths(b"", (org_id, value)), "sha256")
         return told.hexdigest()[:FINGERPRINT_DIGITS]
 
     def add(self) -> str:
@@ -132,7 +132,7 @@ class EnvelopeVault:
     def _wrap(self, data_key: bytes, body: bytes, binding: Binding) -> Sealed:
         self._refresh()
         master = self._newest
-        bound = _framed(_DATA_KEY, (master.id, *binding))
+        bound = _join_with_lengths(_DATA_KEY, (master.id, *binding))
         return Sealed(master.id, _encrypt(master.secret, data_key, bound), body)
 
     def _unwrap(self, sealed: Sealed, binding: Binding) -> bytes:
@@ -140,11 +140,11 @@ class EnvelopeVault:
             self._refresh()
         master = self._keys.get(sealed.key_id)
         if master is None:
-            raise _shut(f"its master key {sealed.key_id[:40]!r} is not here")
-        bound = _framed(_DATA_KEY, (master.id, *binding))
+            raise _sealed_error(f"its master key {sealed.key_id[:40]!r} is not here")
+        bound = _join_with_lengths(_DATA_KEY, (master.id, *binding))
         data_key = _decrypt(master.secret, sealed.wrapped, bound)
         if data_key is None:
-            raise _shut("its sealed key was changed, or belongs to something else")
+            raise _sealed_error("its sealed key was changed, or belongs to something else")
         return data_key
 
 
@@ -167,11 +167,11 @@ def _decrypt(key: bytes, sealed: bytes, bound: bytes) -> bytes | None:
         return None
 
 
-def _framed(purpose: bytes, words: Sequence[str]) -> bytes:
+def _join_with_lengths(purpose: bytes, words: Sequence[str]) -> bytes:
     """Return words with their lengths, so that no two lists of words give the same bytes."""
     raw = [purpose, *(word.encode("utf-8", "surrogatepass") for word in words)]
     return b"".join(len(one).to_bytes(4, "big") + one for one in raw)
 
 
-def _shut(why: str) -> AtollError:
+def _sealed_error(why: str) -> AtollError:
     return Failed(f"The vault cannot open a value: {why}.", code="vault_sealed")

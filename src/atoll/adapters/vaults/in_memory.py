@@ -17,7 +17,7 @@ class InMemoryVault:
     def seal(self, value: str, binding: Binding) -> Sealed:
         """See the port."""
         newest = self._keys[-1]
-        return Sealed(newest, _spelled(newest, *binding), _spelled(value, *binding))
+        return Sealed(newest, _spell_words(newest, *binding), _spell_words(value, *binding))
 
     def open(self, sealed: Sealed, binding: Binding) -> str:
         """See the port."""
@@ -27,17 +27,17 @@ class InMemoryVault:
         except ValueError:
             value, bound = "", None
         if bound != list(binding):
-            raise _shut("it was changed, or belongs to something else")
+            raise _sealed_error("it was changed, or belongs to something else")
         return str(value)
 
     def rewrap(self, sealed: Sealed, binding: Binding) -> Sealed:
         """See the port."""
         self._check(sealed, binding)
-        return Sealed(self._keys[-1], _spelled(self._keys[-1], *binding), sealed.body)
+        return Sealed(self._keys[-1], _spell_words(self._keys[-1], *binding), sealed.body)
 
     def fingerprint(self, value: str, org_id: str) -> str:
         """See the port."""
-        return hashlib.sha256(_spelled(self._keys[-1], org_id, value)).hexdigest()[:32]
+        return hashlib.sha256(_spell_words(self._keys[-1], org_id, value)).hexdigest()[:32]
 
     def add(self) -> str:
         """See `ports.vault.Masters`."""
@@ -53,14 +53,14 @@ class InMemoryVault:
 
     def _check(self, sealed: Sealed, binding: Binding) -> None:
         if sealed.key_id not in self._keys:
-            raise _shut("its master key is not here")
-        if sealed.wrapped != _spelled(sealed.key_id, *binding):
-            raise _shut("its key was changed, or belongs to something else")
+            raise _sealed_error("its master key is not here")
+        if sealed.wrapped != _spell_words(sealed.key_id, *binding):
+            raise _sealed_error("its key was changed, or belongs to something else")
 
 
-def _spelled(*words: str) -> bytes:
+def _spell_words(*words: str) -> bytes:
     return json.dumps(words).encode()
 
 
-def _shut(why: str) -> Failed:
+def _sealed_error(why: str) -> Failed:
     return Failed(f"The vault cannot open a value: {why}.", code="vault_sealed")

@@ -129,7 +129,7 @@ class DialledHost:
         reattached = before is not None and before.desktop_id == lease.desktop_id
         return HostPlace(place_of(lease), reattached)
 
-    async def start_codex(self, worker: WorkerRecord) -> str:
+    async def start_agent(self, worker: WorkerRecord) -> str:
         """See the port."""
 
         async def settled() -> HostLease | None:
@@ -197,7 +197,7 @@ class DialledHost:
             raise Unavailable("Its desktop is not heard.")
         return found_news
 
-    async def snapshot(self, worker: WorkerRecord) -> str | None:
+    async def lost_reason(self, worker: WorkerRecord) -> str | None:
         """See the port. A desktop that is not heard may be back."""
         async with self._store.read() as rows:
             lease = await rows.host_leases.get(worker.key, worker.worker.epoch)

@@ -94,9 +94,9 @@ class InMemoryHost:
             return HostPlace(made.sandbox_id, reattached=False)
         return HostPlace(known.sandbox_id, reattached=True)
 
-    async def start_codex(self, worker: WorkerRecord) -> str:
+    async def start_agent(self, worker: WorkerRecord) -> str:
         """See the port."""
-        self._fail("start_codex")
+        self._fail("start_agent")
         return f"agent-{worker.worker.epoch}"
 
     async def request(
@@ -143,9 +143,9 @@ class InMemoryHost:
             served.heard.remove(heard)
             served.changed.set()
 
-    async def snapshot(self, worker: WorkerRecord) -> str | None:
+    async def lost_reason(self, worker: WorkerRecord) -> str | None:
         """See the port."""
-        self._fail("snapshot")
+        self._fail("lost_reason")
         served = self._served.get(worker.key)
         return "Its sandbox is gone." if served is None else served.gone
 

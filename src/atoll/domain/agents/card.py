@@ -110,5 +110,5 @@ class Interrupted(msgspec.Struct, frozen=True):
     """The agent's turn was interrupted. Hooks never report this, so it is a report of its own."""
 
 
-Said: TypeAlias = Draft | Began | Worked | Yielded | Ended | Interrupted
+AgentReport: TypeAlias = Draft | Began | Worked | Yielded | Ended | Interrupted
 """The reports that a translator makes of one message."""

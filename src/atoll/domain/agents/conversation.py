@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from atoll.domain.agents.card import Card, Said, Value
+from atoll.domain.agents.card import AgentReport, Card, Value
 from atoll.domain.agents.lenient_json import Message
 from atoll.domain.agents.settings import SettingName
 from atoll.domain.errors import Conflict, Invalid, NotFound
@@ -68,7 +68,7 @@ class Step:
     this one. `restart` ends the program; `begin` is called once it runs again.
     """
 
-    said: tuple[Said, ...] = ()
+    said: tuple[AgentReport, ...] = ()
     send: tuple[Outgoing, ...] = ()
     conversation: str = ""
     settings: SettingsRecord | None = None

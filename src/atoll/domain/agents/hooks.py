@@ -16,12 +16,12 @@ from types import MappingProxyType
 from typing import Final
 
 from atoll.domain.agents.card import (
+    AgentReport,
     Began,
     CardKind,
     CardState,
     Draft,
     Ended,
-    Said,
     Value,
     Worked,
     Yielded,
@@ -115,7 +115,7 @@ class HookReport:
 
     event: str
     transcript: str | None
-    said: tuple[Said, ...]
+    said: tuple[AgentReport, ...]
     conversation: str | None = None
 
 
@@ -137,7 +137,7 @@ class Hooks:
         said = self._said(event[1], after)
         return HookReport(event[1], transcript, said, _conversation(event[1], before, after))
 
-    def _said(self, event: str, rest: str) -> tuple[Said, ...]:
+    def _said(self, event: str, rest: str) -> tuple[AgentReport, ...]:
         tool = _TOOL.search(rest)
         waits = event == "PreToolUse" and tool is not None and tool[1] in ASKING_TOOLS
         meaning = HookMeaning.ASKS if waits else MEANINGS.get(event)
@@ -157,7 +157,7 @@ class Hooks:
             case HookMeaning.ENDS | HookMeaning.FAILS | HookMeaning.STOPS:  # pragma: no branch
                 return (*self._answered(), Ended(_ENDINGS[meaning]))
 
-    def _read_notification(self, rest: str) -> tuple[Said, ...]:
+    def _read_notification(self, rest: str) -> tuple[AgentReport, ...]:
         kind, message = _NOTIFICATION.search(rest), _MESSAGE.search(rest)
         if kind is not None and kind[1] == "idle_prompt":
             return (*self._answered(), Ended())
@@ -165,7 +165,7 @@ class Hooks:
             return ()
         return self._asks(_plain(message[1]) if message else "The agent asks for you")
 
-    def _asks(self, title: str) -> tuple[Said, ...]:
+    def _asks(self, title: str) -> tuple[AgentReport, ...]:
         if not self._asking:
             self._asked, self._asking = self._asked + 1, True
         asking = Draft(
@@ -177,7 +177,7 @@ class Hooks:
         )
         return (asking, Yielded())
 
-    def _answered(self) -> tuple[Said, ...]:
+    def _answered(self) -> tuple[AgentReport, ...]:
         if not self._asking:
             return ()
         self._asking = False

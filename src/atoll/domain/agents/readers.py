@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Protocol
 
 from atoll.domain import agents as area
-from atoll.domain.agents.card import Said
+from atoll.domain.agents.card import AgentReport
 from atoll.domain.agents.conversation import Conversation, Terms
 from atoll.domain.agents.lenient_json import Message
 
@@ -23,7 +23,7 @@ CATALOGUE = "catalogue"
 class Transcript(Protocol):
     """A reader that makes cards of the lines an agent writes down."""
 
-    def take(self, message: Message) -> list[Said]:
+    def take(self, message: Message) -> list[AgentReport]:
         """Return what one line means. Never raises: an agent may write anything."""
         ...
 

@@ -28,12 +28,12 @@ def assess(
     *,
     missing: str | None,
     forbidden: bool,
-    keyed: Container[str] = (),
+    providers_with_key: Container[str] = (),
     logged_in: Container[str] = (),
 ) -> AgentReadiness:
     """Return the readiness. `missing` is the host's refusal to mount the program, None where it has
-    one; `forbidden` tells that the installation leaves the agent out. `keyed` are the providers for
-    which the installation has a key of its own, `logged_in` the agents with a login in use."""
+    one; `forbidden` says that the installation leaves the agent out. The installation has a key of
+    its own for each of `providers_with_key`; `logged_in` are the agents with a login in use."""
     if missing is not None and forbidden:
         return AgentReadiness(agent, ReadinessState.UNAVAILABLE, missing)
     if missing is not None and agent.package is None:
@@ -46,7 +46,9 @@ def assess(
             "It is not installed on this host.",
             f"atoll agent install {agent.name}",
         )
-    keyless = not any(one in keyed for one in agent.providers) and not has_key(agent, secrets)
+    keyless = not any(one in providers_with_key for one in agent.providers) and not has_key(
+        agent, secrets
+    )
     if keyless and agent.name not in logged_in:
         either = " or ".join(agent.providers)
         return AgentReadiness(

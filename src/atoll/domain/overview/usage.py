@@ -64,7 +64,7 @@ class DoorCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Gauges:
     """Numbers at one moment: of running sandboxes, agents in them, those at work, and open
     terminals and machine agents."""
 
@@ -73,9 +73,9 @@ class Standing:
     working: int = 0
     sessions: int = 0
 
-    def highest(self, other: "Standing") -> "Standing":
+    def highest(self, other: "Gauges") -> "Gauges":
         """Return the highest of each."""
-        return Standing(
+        return Gauges(
             max(self.sandboxes, other.sandboxes),
             max(self.agents, other.agents),
             max(self.working, other.working),
@@ -89,7 +89,7 @@ class UsageBucket:
 
     org_id: OrgId
     at: datetime
-    standing: Standing
+    standing: Gauges
     counts: DoorCounts
 
 
@@ -98,7 +98,7 @@ class UsagePoint:
     """A point of a series. `standing` is None where nobody watched."""
 
     at: datetime
-    standing: Standing | None
+    standing: Gauges | None
     counts: DoorCounts
 
 
@@ -155,11 +155,11 @@ def counts_of(event: Event) -> DoorCounts:
 def series(buckets: Iterable[UsageBucket], span: UsageRange) -> list[UsagePoint]:
     """Return every point of a range, from the buckets of one organization and of
     `INSTALLATION`."""
-    standings: dict[datetime, Standing] = {}
+    standings: dict[datetime, Gauges] = {}
     counts: dict[datetime, DoorCounts] = {}
     for one in buckets:
         at = bucket_of(one.at, span.width)
-        standings[at] = one.standing.highest(standings.get(at, Standing()))
+        standings[at] = one.standing.highest(standings.get(at, Gauges()))
         if one.org_id != INSTALLATION:
             counts[at] = one.counts.plus(counts.get(at, DoorCounts()))
     length = (span.end - span.begin) // span.width
@@ -167,11 +167,11 @@ def series(buckets: Iterable[UsageBucket], span: UsageRange) -> list[UsagePoint]
     return [UsagePoint(at, standings.get(at), counts.get(at, DoorCounts())) for at in moments]
 
 
-def total(points: Sequence[UsagePoint]) -> tuple[Standing, DoorCounts]:
+def total(points: Sequence[UsagePoint]) -> tuple[Gauges, DoorCounts]:
     """Return the highest standing and the sum of the counts of a series."""
-    standing, counts = Standing(), DoorCounts()
+    standing, counts = Gauges(), DoorCounts()
     for one in points:
-        standing = standing.highest(one.standing or Standing())
+        standing = standing.highest(one.standing or Gauges())
         counts = counts.plus(one.counts)
     return standing, counts
 

@@ -57,14 +57,14 @@ class LiveHost(Protocol):
 
 class WorkerHost(Protocol):
     """A host of workers. Raises `Unavailable` where it cannot be reached now or where the worker's
-    agent has ended, `Conflict` where its sandbox does not run: `snapshot` tells which."""
+    agent has ended, `Conflict` where its sandbox does not run: `lost_reason` tells which."""
 
     async def provision(self, worker: WorkerRecord) -> HostPlace:
         """Make the sandbox of this epoch, or find the one that an earlier call made, and wait
         until it is ready. Raises `Failed` with the reason."""
         ...
 
-    async def start_codex(self, worker: WorkerRecord) -> str:
+    async def start_agent(self, worker: WorkerRecord) -> str:
         """Start the agent in its machine mode, or find the one that an earlier call started.
         Returns its id. Raises `Failed`."""
         ...
@@ -81,7 +81,7 @@ class WorkerHost(Protocol):
         """Return entries above `after`, waiting for the first; those up to `after` are freed."""
         ...
 
-    async def snapshot(self, worker: WorkerRecord) -> str | None:
+    async def lost_reason(self, worker: WorkerRecord) -> str | None:
         """Return None while the worker is served, else the reason why it is lost."""
         ...
 

@@ -125,7 +125,7 @@ class AgentTerminal:
         self._activity.caused(self._loop.time())
 
     def ended(self, ending: Exited) -> None:
-        """End the session: the leader ended as its job did."""
+        """End the session, because the leader of its terminal exited."""
         self._silence.cancel()
         self._idle.cancel()
         self._session.ended(_failure(ending))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from atoll.domain.agents.card import (
+    AgentReport,
     Began,
     Card,
     CardKind,
@@ -16,7 +17,6 @@ from atoll.domain.agents.card import (
     Draft,
     Ended,
     Interrupted,
-    Said,
     Worked,
     Yielded,
 )
@@ -154,7 +154,7 @@ class AgentSession:
 
     # What the agent says.
 
-    def reported(self, said: Sequence[Said]) -> None:
+    def reported(self, said: Sequence[AgentReport]) -> None:
         """Apply a report of its turns."""
         self._status.reported()
         self.heard(said)
@@ -171,7 +171,9 @@ class AgentSession:
         """Report the conversation it has."""
         self._context.on_conversation(self.identity, conversation)
 
-    def heard(self, said: Sequence[Said], *, turns: bool = True, at: str | None = None) -> None:
+    def heard(
+        self, said: Sequence[AgentReport], *, turns: bool = True, at: str | None = None
+    ) -> None:
         """Apply the output of a translator. Without `turns`, its turns are ignored, because a
         better source reports them. `at` is the time that the agent recorded, if any."""
         now = timestamp()
@@ -350,7 +352,7 @@ class AgentSession:
         if self._put(draft, timestamp()):
             self._tell()
 
-    def _take(self, one: Said, now: str, *, turns: bool, at: str | None) -> bool:
+    def _take(self, one: AgentReport, now: str, *, turns: bool, at: str | None) -> bool:
         match one:
             case Draft():
                 return self._put(one, at or now)

@@ -6,7 +6,7 @@ An agent may omit the end of a turn, or write it out of order.
 import asyncio
 from collections.abc import Callable, Sequence
 
-from atoll.domain.agents.card import CardKind, CardState, Draft, Ended, Said
+from atoll.domain.agents.card import AgentReport, CardKind, CardState, Draft, Ended
 from atoll.domain.agents.card_log import CardLog
 
 WRITING_SECONDS = 1.0
@@ -35,7 +35,7 @@ class TurnClosing:
         """Note that a turn ended."""
         self._over_at, self._over_as = at, state
 
-    def heard(self, said: Sequence[Said]) -> None:
+    def heard(self, said: Sequence[AgentReport]) -> None:
         """Wait anew for what the agent still writes, when it wrote about turns or this waits
         already."""
         if self._timer is None and not any(map(_tells_of_turns, said)):
@@ -65,5 +65,5 @@ class TurnClosing:
         ]
 
 
-def _tells_of_turns(said: Said) -> bool:
+def _tells_of_turns(said: AgentReport) -> bool:
     return isinstance(said, Ended) or (isinstance(said, Draft) and said.kind is CardKind.TURN)

@@ -8,7 +8,7 @@ counts only once no other turn has begun there for a while.
 import asyncio
 from collections.abc import Callable, Sequence
 
-from atoll.domain.agents.card import Began, CardKind, CardState, Draft, Said, Worked
+from atoll.domain.agents.card import AgentReport, Began, CardKind, CardState, Draft, Worked
 from atoll.runtime.clock import Alarm
 
 WRITTEN_SECONDS = 2.0
@@ -27,7 +27,7 @@ class WrittenEnd:
         self._state: CardState | None = None
         self._alarm = Alarm(self._due)
 
-    def wrote(self, said: Sequence[Said]) -> None:
+    def wrote(self, said: Sequence[AgentReport]) -> None:
         """Take what was read of its record."""
         for one in said:
             if not isinstance(one, Draft) or one.kind is not CardKind.TURN:
@@ -35,7 +35,7 @@ class WrittenEnd:
             self._state = one.state if one.state in OVER else None
             self._wait()
 
-    def reported(self, said: Sequence[Said]) -> None:
+    def reported(self, said: Sequence[AgentReport]) -> None:
         """Take what better sources report. A prompt's report may come after the record of its end;
         work shows that the end was none."""
         for one in said:

@@ -45,15 +45,15 @@ class AgentCatalogue:
         *,
         events: Events,
         runner: TaskRunner,
-        keyed: Callable[[], Awaitable[frozenset[str]]] | None = None,
+        providers_with_key: Callable[[], Awaitable[frozenset[str]]] | None = None,
     ) -> None:
-        """`keyed` returns the providers for which the installation has a key of its own."""
+        """`providers_with_key` returns the providers that the installation has a key for."""
         self._store = ground.store
         self._layers = layers
         self._shelf = shelf
         self._events = events
         self._runner = runner
-        self._keyed = keyed
+        self._providers_with_key = providers_with_key
         self._installs: dict[str, Installing] = {}
 
     async def list(self, caller: Principal) -> Sequence[AgentReadiness]:
@@ -62,14 +62,16 @@ class AgentCatalogue:
             secrets = await rows.secrets.visible(caller.org_id, caller.id)
             logins = await rows.agent_logins.of(caller.org_id, caller.id)
         used = frozenset(one.agent for one in logins if is_lent(one))
-        keyed = frozenset() if self._keyed is None else await self._keyed()
+        providers_with_key = (
+            frozenset() if self._providers_with_key is None else await self._providers_with_key()
+        )
         found = [
             assess(
                 agent,
                 secrets,
                 missing=missing,
                 forbidden=forbidden,
-                keyed=keyed,
+                providers_with_key=providers_with_key,
                 logged_in=used,
             )
             for agent in (*AGENTS, *self._layers.list_added())

@@ -66,13 +66,13 @@ class _CommandSubject(msgspec.Struct):
     cwd: str
 
 
-class _Asked(msgspec.Struct):
+class _ApprovalRequest(msgspec.Struct):
     ask_id: _Id
     kind: Literal["secret", "command"]
     subject: dict[str, object]
 
 
-class _Refused(msgspec.Struct):
+class _DoorRefusal(msgspec.Struct):
     door: str
     host: str
     port: int
@@ -83,11 +83,11 @@ _ALLOWABLE = frozenset({"not_listed", "port_not_listed"})
 """Refusals that a rule for the host would end. What the owner denied is not asked again."""
 
 
-class _Used(msgspec.Struct):
+class _ApprovalUse(msgspec.Struct):
     approval_id: str
 
 
-class _Withdrawn(msgspec.Struct):
+class _Withdrawal(msgspec.Struct):
     ask_id: _Id
 
 
@@ -117,7 +117,7 @@ class ApprovalRequests:
     ) -> JournalOutcome:
         """Store an approval for a host that the sandbox was refused for want of a rule."""
         try:
-            refusal = msgspec.convert(entry.payload, _Refused)
+            refusal = msgspec.convert(entry.payload, _DoorRefusal)
             if refusal.door != "egress" or refusal.code not in _ALLOWABLE:
                 return JournalOutcome()
             ask = check_host(refusal.host, refusal.port)
@@ -134,12 +134,12 @@ class ApprovalRequests:
     ) -> JournalOutcome:
         """Store a new approval, unless the same is open or was denied a moment ago."""
         try:
-            told = msgspec.convert(entry.payload, _Asked)
-            owner, ask = await self._read(rows, sandbox, told)
+            request = msgspec.convert(entry.payload, _ApprovalRequest)
+            owner, ask = await self._read(rows, sandbox, request)
         except (msgspec.ValidationError, Invalid, ValueError) as err:
             _log.warning("ask_refused", sandbox=sandbox.id, reason=str(err)[:200])
             return JournalOutcome()
-        approval = self._approval(sandbox, told.ask_id, owner=owner, ask=ask)
+        approval = self._approval(sandbox, request.ask_id, owner=owner, ask=ask)
         return await self._ask(rows, entry, approval, sandbox=sandbox)
 
     async def _ask(
@@ -172,10 +172,10 @@ class ApprovalRequests:
     ) -> JournalOutcome:
         """Mark an approval that was granted for one request as used."""
         try:
-            told = msgspec.convert(entry.payload, _Used)
+            use = msgspec.convert(entry.payload, _ApprovalUse)
         except msgspec.ValidationError:
             return JournalOutcome()
-        approval = await rows.approvals.get(sandbox.org_id, ApprovalId(told.approval_id))
+        approval = await rows.approvals.get(sandbox.org_id, ApprovalId(use.approval_id))
         mine = approval is not None and approval.requester.sandbox_id == sandbox.id
         if approval is None or not mine or approval.verdict is not ApprovalState.GRANTED:
             return JournalOutcome()
@@ -188,7 +188,7 @@ class ApprovalRequests:
     ) -> JournalOutcome:
         """Close the pending request of a program that gave up waiting."""
         try:
-            told = msgspec.convert(entry.payload, _Withdrawn)
+            withdrawal = msgspec.convert(entry.payload, _Withdrawal)
         except msgspec.ValidationError:
             return JournalOutcome()
         found = await rows.approvals.open(
@@ -197,7 +197,7 @@ class ApprovalRequests:
         drafts: list[EventDraft] = []
         for approval in found:
             requester = approval.requester
-            mine = (requester.sandbox_id, requester.ask_id) == (sandbox.id, told.ask_id)
+            mine = (requester.sandbox_id, requester.ask_id) == (sandbox.id, withdrawal.ask_id)
             if not mine or approval.verdict is not ApprovalState.PENDING:
                 continue
             now = self._ground.clock.now()
@@ -207,14 +207,14 @@ class ApprovalRequests:
         return JournalOutcome(tuple(drafts))
 
     async def _read(
-        self, rows: Transaction, sandbox: Sandbox, told: _Asked
+        self, rows: Transaction, sandbox: Sandbox, request: _ApprovalRequest
     ) -> tuple[PrincipalId, SecretAsk | CommandAsk]:
         """Return the person who decides, and the subject. Raises `Invalid`, `ValueError`,
         `ValidationError`."""
-        if told.kind == "command":
-            command = msgspec.convert(told.subject, _CommandSubject)
+        if request.kind == "command":
+            command = msgspec.convert(request.subject, _CommandSubject)
             return sandbox.owner, check_command(command.argv, command.cwd)
-        subject = msgspec.convert(told.subject, _SecretSubject)
+        subject = msgspec.convert(request.subject, _SecretSubject)
         secret = await rows.secrets.get(sandbox.org_id, SecretId(subject.secret_id))
         if secret is None or not in_scope(secret, scope_subject(sandbox)):
             raise Invalid("it asks for a secret that is not this sandbox's")

@@ -94,9 +94,9 @@ class Evacuations:
     async def _moved(self, caller: Principal, sandbox: Sandbox) -> str:
         """Have one move, and return its new host. Raises `Conflict`, `Failed` with the reason why
         it stays."""
-        going = sandbox.relocation
-        if going is not None and going.source == sandbox.host:
-            return going.target
+        relocation = sandbox.relocation
+        if relocation is not None and relocation.source == sandbox.host:
+            return relocation.target
         if sandbox.state in RUNNING:
             raise Conflict("it runs: stop it first")
         if sandbox.state is State.FAILED:

@@ -223,11 +223,11 @@ class Hosts:
                     code="host_in_use",
                 )
             for sandbox in await rows.sandboxes.unfinished():
-                going = sandbox.relocation
-                if going is not None and host.name in (going.source, going.target):
+                relocation = sandbox.relocation
+                if relocation is not None and host.name in (relocation.source, relocation.target):
                     raise Conflict(
-                        f"the files of {sandbox.name} go from host {going.source} to "
-                        f"{going.target}: wait until they are there",
+                        f"the files of {sandbox.name} go from host {relocation.source} to "
+                        f"{relocation.target}: wait until they are there",
                         code="host_in_use",
                     )
             await rows.hosts.remove(host.name)

@@ -13,9 +13,9 @@ from atoll.wire.contract.journal import JournalPage
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
-    """When a journal was read last, how many entries were left in it, and the sandbox's open
-    terminals then."""
+class _JournalReading:
+    """The last reading of a journal: its time, the entries left, and the open terminals of the
+    sandbox then."""
 
     read_at: datetime
     behind: int = 0
@@ -27,18 +27,18 @@ class Standings:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._known: dict[SandboxId, _Standing] = {}
+        self._known: dict[SandboxId, _JournalReading] = {}
 
     def keep(self, running: Iterable[SandboxId]) -> None:
         """Forget the sandboxes that do not run, and expect the others from now on."""
         now = self._clock.now()
         known = self._known
-        self._known = {one: known.get(one) or _Standing(now) for one in running}
+        self._known = {one: known.get(one) or _JournalReading(now) for one in running}
 
     def read(self, sandbox_id: SandboxId, page: JournalPage, *, collected: int) -> None:
         """Record a page that was read, and the number up to which entries are in the log."""
         behind = max(0, page.last - collected)
-        self._known[sandbox_id] = _Standing(self._clock.now(), behind, page.terminals)
+        self._known[sandbox_id] = _JournalReading(self._clock.now(), behind, page.terminals)
 
     def collected(self, sandbox_id: SandboxId, *, entries: int) -> None:
         """Record that so many entries of the last page are in the log now."""

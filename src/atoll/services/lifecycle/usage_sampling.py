@@ -17,7 +17,7 @@ from atoll.domain.overview.usage import (
     INSTALLATION,
     KEPT,
     DoorCounts,
-    Standing,
+    Gauges,
     UsageBucket,
     bucket_of,
     counts_of,
@@ -75,7 +75,7 @@ class UsageSampling:
             standings = await rows.usage.standings()
             for width, kept in KEPT.items():
                 at = bucket_of(now, width)
-                for org_id, standing in {**standings, INSTALLATION: Standing()}.items():
+                for org_id, standing in {**standings, INSTALLATION: Gauges()}.items():
                     await rows.usage.add(UsageBucket(org_id, at, standing, _NONE), width)
                 await rows.usage.drop(width, at - kept)
 
@@ -92,6 +92,6 @@ async def _add(rows: Transaction, page: list[Event]) -> None:
         sandbox = (event.org_id, SandboxId(event.stream.removeprefix(SANDBOX_STREAMS)))
         sandboxes[sandbox] = sandboxes[sandbox].plus(counts)
     for (org_id, width, at), counts in buckets.items():
-        await rows.usage.add(UsageBucket(org_id, at, Standing(), counts), width)
+        await rows.usage.add(UsageBucket(org_id, at, Gauges(), counts), width)
     for (org_id, sandbox_id), counts in sandboxes.items():
         await rows.usage.count(org_id, sandbox_id, counts)

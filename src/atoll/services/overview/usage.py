@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from atoll.domain.overview.usage import (
     DoorCounts,
-    Standing,
+    Gauges,
     UsagePoint,
     UsageRange,
     range_of,
@@ -26,9 +26,9 @@ class UsageSeries:
 
     span: UsageRange
     points: list[UsagePoint]
-    highest: Standing
+    highest: Gauges
     counts: DoorCounts
-    now: Standing
+    now: Gauges
 
 
 class Usage:

@@ -72,7 +72,7 @@ class InsideAccess:
     tools: ToolAccess | None = None
 
 
-Inside = Callable[[Sandbox], Awaitable[InsideAccess]]
+GrantInsideAccess = Callable[[Sandbox], Awaitable[InsideAccess]]
 """Returns new access of a sandbox to this control plane, for the policy of its runtime."""
 
 Lent = Callable[[Transaction, Sandbox], Awaitable[Sequence[LentLogin]]]
@@ -117,7 +117,7 @@ class Policies:
         *,
         vault: Vault,
         settings: PolicySettings,
-        inside: Inside | None = None,
+        inside: GrantInsideAccess | None = None,
         lent: Lent = _nothing_lent,
     ) -> None:
         self._ground = ground

@@ -26,7 +26,7 @@ CLEAR_SECONDS = 120.0
 
 _log = structlog.get_logger(__name__)
 
-Told = Callable[[Relocated | RelocationEnded | RelocationFailed], Awaitable[Sandbox]]
+ReportRelocation = Callable[[Relocated | RelocationEnded | RelocationFailed], Awaitable[Sandbox]]
 """Store a report, and return the sandbox as it then is."""
 
 
@@ -37,38 +37,38 @@ class Relocations:
         self._provisioning = provisioning
         self._turns = asyncio.Semaphore(AT_ONCE)
 
-    async def run(self, sandbox: Sandbox, told: Told) -> None:
+    async def run(self, sandbox: Sandbox, report: ReportRelocation) -> None:
         """Go on with the relocation that a sandbox holds, until it ended. Raises
         `StoreUnavailable` alone."""
-        going = sandbox.relocation
-        if going is None:
+        relocation = sandbox.relocation
+        if relocation is None:
             return
-        if going.phase is RelocationPhase.COPYING:
-            reason = await self._copied(sandbox, going)
+        if relocation.phase is RelocationPhase.COPYING:
+            reason = await self._copy(sandbox, relocation)
             if reason:
-                left = await self._cleared(sandbox, going.target)
-                await told(RelocationFailed(going, reason, left))
+                left = await self._clear_place(sandbox, relocation.target)
+                await report(RelocationFailed(relocation, reason, left))
                 return
-            sandbox = await told(Relocated(going))
-            if sandbox.relocation is None or sandbox.host != going.target:
+            sandbox = await report(Relocated(relocation))
+            if sandbox.relocation is None or sandbox.host != relocation.target:
                 return  # it is being destroyed, which clears both places
-        left = await self._cleared(sandbox, going.source)
-        await told(RelocationEnded(going, left))
+        left = await self._clear_place(sandbox, relocation.source)
+        await report(RelocationEnded(relocation, left))
 
     async def clear(self, sandbox: Sandbox) -> tuple[str, ...]:
         """Remove what a relocation may have left beside the files of a sandbox that is destroyed.
         Returns what may still stand."""
-        going = sandbox.relocation
-        if going is None:
+        relocation = sandbox.relocation
+        if relocation is None:
             return ()
-        return await self._cleared(sandbox, going.other_place(sandbox.host))
+        return await self._clear_place(sandbox, relocation.other_place(sandbox.host))
 
-    async def _copied(self, sandbox: Sandbox, going: Relocation) -> str:
+    async def _copy(self, sandbox: Sandbox, relocation: Relocation) -> str:
         """Copy the files. Returns why they could not be."""
         try:
             extension = relocating(self._provisioning.extension(sandbox))
             async with self._turns:
-                await extension.copy_kept(self._provisioning.handle(sandbox), going.target)
+                await extension.copy_kept(self._provisioning.handle(sandbox), relocation.target)
         except StoreUnavailable:
             raise
         except AtollError as err:
@@ -78,15 +78,15 @@ class Relocations:
             return f"the copy broke unexpectedly ({type(err).__name__}); the log says more"
         return ""
 
-    async def _cleared(self, sandbox: Sandbox, host: str) -> tuple[str, ...]:
+    async def _clear_place(self, sandbox: Sandbox, host: str) -> tuple[str, ...]:
         """Remove what is at a host that is not the files' place. Returns what may still stand."""
         left = f"files of {sandbox.name} ({sandbox.id}) on host {host}"
         for _ in range(CLEAR_ATTEMPTS):
             try:
                 extension = relocating(self._provisioning.extension(sandbox))
                 async with asyncio.timeout(CLEAR_SECONDS):
-                    found = await extension.drop_kept(self._provisioning.handle(sandbox), host)
-                return found.leftovers
+                    report = await extension.drop_kept(self._provisioning.handle(sandbox), host)
+                return report.leftovers
             except StoreUnavailable:
                 raise
             except AtollError as err:

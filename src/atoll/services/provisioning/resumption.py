@@ -23,19 +23,19 @@ async def resume_agents(
     try:
         listed = await client.call(list_agents())
     except AtollError as error:
-        report(f"No agent goes on by itself: {error.message}")
+        report(f"No agent was resumed: {error.message}")
         return
     if listed.agents:
         # A start that was broken off had got that far.
         return
     for running in sandbox.agents:
         if running.conversation is None and running.otherwise is ResumeFallback.NEVER:
-            report(f"{running.agent} does not go on by itself: it cannot take up a conversation.")
+            report(f"{running.agent} was not resumed: it cannot resume a conversation.")
             continue
         try:
             await _resume(running, client)
         except AtollError as error:
-            report(f"{running.agent} does not go on by itself: {error.message}")
+            report(f"{running.agent} was not resumed: {error.message}")
         else:
             report(f"{running.agent} goes on {_where(running)}.")
 

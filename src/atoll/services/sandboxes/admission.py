@@ -84,7 +84,7 @@ Admitted = tuple[Sandbox, tuple[Work, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _PreparedRequest:
     """A request with its recipe, and its idempotency key with the digest of the request. `parent`
     is the sandbox from whose inside it comes, `stack` are the services of the compose file that it
     names."""
@@ -146,30 +146,30 @@ class Admission:
         uploaded repository), `Forbidden` (agent), `Conflict` (also when no host has room),
         `LimitReached`."""
         check_references(request)
-        asked = await self._asked(caller, request, key)
-        request, profile = asked.request, asked.profile
-        if asked.parent is None:
+        prepared = await self._prepare(caller, request, key)
+        request, profile = prepared.request, prepared.profile
+        if prepared.parent is None:
             check_consumer(request, profile)
         self.agents.check_catalogue(request, profile)
         await self._workspaces.check_starts(caller.org_id, request.repos)
         agent, prompted = request.agent or profile.agent, request.task is not None
         await self.agents.check_offered(agent, prompted=prompted)
-        asked = replace(asked, stack=await self._check_files(caller, asked))
+        prepared = replace(prepared, stack=await self._check_files(caller, prepared))
         await self._routing.examine()
         async with self._ground.store.begin() as rows:
-            sandbox, work = await self._admitted(rows, caller, asked)
+            sandbox, work = await self._admit_within(rows, caller, prepared)
             if also is not None:
                 await also(rows, sandbox)
         return sandbox, work
 
-    async def _check_files(self, caller: Principal, asked: _Asked) -> Stack | None:
+    async def _check_files(self, caller: Principal, prepared: _PreparedRequest) -> Stack | None:
         """Check the files of repositories that a request names, and return the services of the
         compose file among them. Before the transaction: git is asked. Raises `Invalid`."""
-        request = asked.request
+        request = prepared.request
         compose = request.inputs.compose_bundle_ref
         if compose is None and request.setup_metadata.instructions_ref is None:
             return None
-        tentative = grant(request, asked.profile, self._circumstances(caller, frozenset()))
+        tentative = grant(request, prepared.profile, self._circumstances(caller, frozenset()))
         # A repository that is not here yet is fetched now: its start needs it anyway, and a wrong
         # reference is refused instead of a sandbox failing. What takes long is judged at the start.
         with suppress(AtollError, TimeoutError):
@@ -178,24 +178,28 @@ class Admission:
         await check_instructions(tentative, self._workspaces, fetched=False)
         return await read_named_stack(tentative, self._workspaces)
 
-    async def _admitted(self, rows: Transaction, caller: Principal, asked: _Asked) -> Admitted:
+    async def _admit_within(
+        self, rows: Transaction, caller: Principal, prepared: _PreparedRequest
+    ) -> Admitted:
         """Admit a request within a transaction."""
-        earlier = await self._earlier(rows, caller, asked)
+        earlier = await self._find_earlier(rows, caller, prepared)
         if earlier is not None:
             return earlier, ()
         held = await rows.sandboxes.held(caller.org_id, caller.id)
-        belonging = await _belonging(rows, asked.profile, request=asked.request, held=held)
+        belonging = await _belonging(rows, prepared.profile, request=prepared.request, held=held)
         if belonging is not None:
             return belonging, ()
         self._check_limit(held)
-        sandbox, work = await self._add(rows, caller, asked, held=held)
-        if asked.key is not None:
-            record = IdempotencyRecord(asked.digest, sandbox.id, self._ground.clock.now())
+        sandbox, work = await self._add(rows, caller, prepared, held=held)
+        if prepared.key is not None:
+            record = IdempotencyRecord(prepared.digest, sandbox.id, self._ground.clock.now())
             await rows.idempotency.forget(record.at - KEY_LIFE)
-            await rows.idempotency.put(caller.org_id, caller.id, key=asked.key, record=record)
+            await rows.idempotency.put(caller.org_id, caller.id, key=prepared.key, record=record)
         return sandbox, work
 
-    async def _asked(self, caller: Principal, request: CreateSandbox, key: str | None) -> _Asked:
+    async def _prepare(
+        self, caller: Principal, request: CreateSandbox, key: str | None
+    ) -> _PreparedRequest:
         """Return a request with its recipe: the named profile, or for a caller inside a sandbox the
         one of that."""
         digest = "" if key is None else _digest(key, request)
@@ -203,11 +207,11 @@ class Admission:
         if inside is None:
             version = request.profile_version
             profile = await self.profiles.get(caller, request.profile, version=version)
-            return _Asked(request, profile, key, digest)
+            return _PreparedRequest(request, profile, key, digest)
         async with self._ground.store.read() as rows:
             parent = check_parent(caller, await rows.sandboxes.get(inside))
         own = child_request(parent, request)
-        return _Asked(own, child_profile(parent), child_key(parent, key), digest, parent)
+        return _PreparedRequest(own, child_profile(parent), child_key(parent, key), digest, parent)
 
     async def explain(self, caller: Principal, request: CreateSandbox) -> Decision:
         """Return the decision that a create would make now; nothing is stored. Raises what `admit`
@@ -216,14 +220,14 @@ class Admission:
         profile = await self.profiles.get(caller, request.profile, version=request.profile_version)
         self.agents.check_catalogue(request, profile)
         await self._workspaces.check_starts(caller.org_id, request.repos)
-        asked = grant(request, profile, self._circumstances(caller, frozenset()))
-        stack = await read_named_stack(asked, self._workspaces)
+        granted = grant(request, profile, self._circumstances(caller, frozenset()))
+        stack = await read_named_stack(granted, self._workspaces)
         await self._routing.examine()
         async with self._ground.store.read() as rows:
-            await self._check_network(rows, caller, asked, request)
-            allowed = await self._room.take(rows, asked)
+            await self._check_network(rows, caller, granted, request)
+            allowed = await self._room.take(rows, granted)
             decision = await self._routing.decide(
-                rows, allowed, _route_options(request, asked), host=request.host
+                rows, allowed, _route_options(request, granted), host=request.host
             )
         if decision.chosen is not None:
             check_fit(allowed, stack)
@@ -238,25 +242,27 @@ class Admission:
         profile = await self.profiles.get(caller, request.profile, version=request.profile_version)
         if not walled:
             profile = replace(profile, isolation=IsolationLevel.NONE)
-        asked = grant(request, profile, self._circumstances(caller, frozenset()))
+        granted = grant(request, profile, self._circumstances(caller, frozenset()))
         await self._routing.examine()
         async with self._ground.store.read() as rows:
-            await self._check_network(rows, caller, asked, request)
-            options = _route_options(request, asked)
+            await self._check_network(rows, caller, granted, request)
+            options = _route_options(request, granted)
             return await self._routing.decide(
-                rows, asked, options, host=request.host, worker=True, names_profile=walled
+                rows, granted, options, host=request.host, worker=True, names_profile=walled
             )
 
-    async def _earlier(self, rows: Transaction, caller: Principal, asked: _Asked) -> Sandbox | None:
-        if asked.key is None:
+    async def _find_earlier(
+        self, rows: Transaction, caller: Principal, prepared: _PreparedRequest
+    ) -> Sandbox | None:
+        if prepared.key is None:
             return None
-        record = await rows.idempotency.get(caller.org_id, caller.id, asked.key)
+        record = await rows.idempotency.get(caller.org_id, caller.id, prepared.key)
         if record is None or record.at < self._ground.clock.now() - KEY_LIFE:
             return None
-        found = await rows.sandboxes.get(record.sandbox_id)
-        if record.digest == asked.digest:
-            return found
-        field = None if found is None else await _other_request(rows, asked.request, found)
+        sandbox = await rows.sandboxes.get(record.sandbox_id)
+        if record.digest == prepared.digest:
+            return sandbox
+        field = None if sandbox is None else await _other_request(rows, prepared.request, sandbox)
         raise Conflict(
             "This Idempotency-Key was used for a different request"
             f"{f', with another {field}' if field else ''}: use a new one.",
@@ -265,14 +271,19 @@ class Admission:
         )
 
     async def _add(
-        self, rows: Transaction, caller: Principal, asked: _Asked, *, held: Sequence[Holding]
+        self,
+        rows: Transaction,
+        caller: Principal,
+        prepared: _PreparedRequest,
+        *,
+        held: Sequence[Holding],
     ) -> Admitted:
         """Insert the sandbox as requested and starting: both events in one transaction."""
-        sandbox, route = await self._placed(rows, caller, asked, held=held)
+        sandbox, route = await self._place(rows, caller, prepared, held=held)
         if references(sandbox):
             check_secrets(sandbox, await rows.secrets.visible(caller.org_id, caller.id))
         extra: dict[str, Json] = {
-            "profile": asked.profile.id,
+            "profile": prepared.profile.id,
             "extension": sandbox.profile.extension,
             "host": sandbox.host,
             "route_id": route.id,
@@ -281,41 +292,46 @@ class Admission:
         if sandbox.parent is not None:
             extra["parent"] = sandbox.parent
         actor = acting_consumer(caller, sandbox.consumer)
-        told = Append("sandbox.requested", None, extra)
+        event = Append("sandbox.requested", None, extra)
         await rows.routes.put(route)
-        task, most = sandbox.task, self._settings.max_working
-        if task is not None and (task.max_working or most):
+        task, max_working = sandbox.task, self._settings.max_working
+        if task is not None and (task.max_working or max_working):
             # `TaskQueue` starts it, at once where there is a place.
-            waiting = replace(sandbox, task=queued(task, task.max_working or most))
+            waiting = replace(sandbox, task=queued(task, task.max_working or max_working))
             await rows.sandboxes.insert(waiting)
-            return waiting, await self._transitions.append(rows, ((waiting, told),), actor=actor)
+            return waiting, await self._transitions.append(rows, ((waiting, event),), actor=actor)
         begun, instructions = step(sandbox, Requested(), sandbox.created_at)
         await rows.sandboxes.insert(begun)
         work = await self._transitions.append(
-            rows, ((sandbox, told), *((begun, one) for one in instructions)), actor=actor
+            rows, ((sandbox, event), *((begun, one) for one in instructions)), actor=actor
         )
         return begun, work
 
-    async def _placed(
-        self, rows: Transaction, caller: Principal, asked: _Asked, *, held: Sequence[Holding]
+    async def _place(
+        self,
+        rows: Transaction,
+        caller: Principal,
+        prepared: _PreparedRequest,
+        *,
+        held: Sequence[Holding],
     ) -> tuple[Sandbox, RouteRecord]:
         """Return the sandbox in its place, and the record of why it is there."""
-        request, taken = asked.request, frozenset(holding.name for holding in held)
+        request, taken = prepared.request, frozenset(holding.name for holding in held)
         branches = await _branches(rows, caller) if _lacks_branch(request) else frozenset()
         known = self._circumstances(caller, taken)
-        if asked.parent is not None:
-            parent = await self._family(rows, caller, asked.parent, known.now)
+        if prepared.parent is not None:
+            parent = await self._family(rows, caller, prepared.parent, known.now)
             known = replace(known, branches=branches)
             child = as_child(parent, grant(request, child_profile(parent), known))
             return await self._routing.place_child(rows, await self._room.take(rows, child), parent)
-        project = await _approved(rows, caller, request, asked.profile)
+        project = await _approved(rows, caller, request, prepared.profile)
         circumstances = replace(known, project=project, branches=branches)
-        wanted = grant(request, asked.profile, circumstances)
-        await self._check_network(rows, caller, wanted, request)
-        allowed = await self._room.take(rows, wanted)
-        options = _route_options(request, wanted)
+        granted = grant(request, prepared.profile, circumstances)
+        await self._check_network(rows, caller, granted, request)
+        allowed = await self._room.take(rows, granted)
+        options = _route_options(request, granted)
         placed, route = await self._routing.place(rows, allowed, options, host=request.host)
-        check_fit(placed, asked.stack)
+        check_fit(placed, prepared.stack)
         return placed, route
 
     async def _family(

@@ -175,7 +175,7 @@ class WebhookFeed:
             await self._outcomes.advanced(
                 webhook, page.last, behind=behind, accepted=accepted, gap=page.gap
             )
-            # Where its owner moved the cursor meanwhile, the next look finds another one.
+            # Where its owner moved the cursor meanwhile, the next poll begins at the new one.
             self._place = (page.last, webhook.replays)
         self._seen = page.last
         if page.gap is not None:

@@ -186,7 +186,7 @@ class WorkerDriver:
         async with asyncio.TaskGroup() as tasks:
             # Errors are handed back as values: a group would wrap them, and end the other task.
             noting = tasks.create_task(_tried(self._place_noted(before, record)))
-            starting = tasks.create_task(_tried(self._host.start_codex(record)))
+            starting = tasks.create_task(_tried(self._host.start_agent(record)))
         noted, started = noting.result(), starting.result()
         for found in (noted, started):
             if isinstance(found, StoreUnavailable | OutdatedWork):
@@ -254,12 +254,12 @@ class WorkerDriver:
             entries = await self._heard(record)
             await self._take(record, entries)
             # The spool of an agent that ended can be read like that of a silent one.
-            if not entries and (reason := await self._host.snapshot(record)) is not None:
+            if not entries and (reason := await self._host.lost_reason(record)) is not None:
                 await self._died(record, reason)
         except (StoreUnavailable, OutdatedWork):
             raise
         except AtollError as err:
-            reason = await self._host.snapshot(record)
+            reason = await self._host.lost_reason(record)
             if reason is None:
                 _log.info("worker_host_silent", worker=record.key, reason=err.message)
                 await self._pause(record)
@@ -299,7 +299,7 @@ class WorkerDriver:
         """Have a lost worker back once its host answers; what it kept is taken in after that."""
         self._heartbeats.forget(record)
         kept = await _tried(self._host.stream(record, record.collected, wait_seconds=0))
-        reason = await self._host.snapshot(record)
+        reason = await self._host.lost_reason(record)
         if reason is not None:
             await self._end_open(record, reason)
         elif not isinstance(kept, AtollError):

@@ -180,7 +180,7 @@ class Handovers:
             agent_id = await self._desktops.give_back(held, thread)
         else:
             await self._host.quiet(held)
-            agent_id = await self._host.start_codex(held)
+            agent_id = await self._host.start_agent(held)
         async with self._ground.store.begin() as rows:
             now = await rows.workers.get(held.key)
             if now is None or now.worker.epoch != held.worker.epoch:

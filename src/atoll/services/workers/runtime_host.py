@@ -102,7 +102,7 @@ class RuntimeHost:
             raise Failed(ready.reason or f"Its sandbox is {ready.state} and not ready.")
         return HostPlace(ready.id, reattached=kept is not None)
 
-    async def start_codex(self, worker: WorkerRecord) -> str:
+    async def start_agent(self, worker: WorkerRecord) -> str:
         """See the port."""
         owner, sandbox_id = owner_of(worker), _sandbox_of(worker)
         _, client = await self._access.runtime(owner, sandbox_id, activity=True)
@@ -179,7 +179,7 @@ class RuntimeHost:
         async with client.stream(contract.follow_deltas(PathId(worker.key))) as answer:
             yield _batches(answer.body)
 
-    async def snapshot(self, worker: WorkerRecord) -> str | None:
+    async def lost_reason(self, worker: WorkerRecord) -> str | None:
         """See the port."""
         try:
             sandbox = await self._sandboxes.get(owner_of(worker), _sandbox_of(worker))

@@ -95,11 +95,11 @@ class WorkerPlaces:
         await self._desktop.grant(worker, chosen.desktop, route=route)
         return await self._desktop.provision(worker)
 
-    async def start_codex(self, worker: WorkerRecord) -> str:
+    async def start_agent(self, worker: WorkerRecord) -> str:
         """See the port. The id of its place says which one that is."""
         if str(worker.sandbox_id).startswith(SANDBOX_ID):
-            return await self._runtime.start_codex(worker)
-        return await (await self._host(worker)).start_codex(worker)
+            return await self._runtime.start_agent(worker)
+        return await (await self._host(worker)).start_agent(worker)
 
     async def request(
         self, worker: WorkerRecord, request: WorkerRequest, *, wait_ms: int
@@ -124,9 +124,9 @@ class WorkerPlaces:
         async with self._runtime.live(worker) as deltas:
             yield deltas
 
-    async def snapshot(self, worker: WorkerRecord) -> str | None:
+    async def lost_reason(self, worker: WorkerRecord) -> str | None:
         """See the port."""
-        return await (await self._host(worker)).snapshot(worker)
+        return await (await self._host(worker)).lost_reason(worker)
 
     async def quiet(self, worker: WorkerRecord) -> None:
         """See the port."""

@@ -175,7 +175,7 @@ class Workers:
         return None
 
     async def stop(self, caller: Principal, worker_id: str, reason: str | None) -> WorkerSnapshot:
-        """StopWorker a worker; returns at once, a repeat the same. Raises `Forbidden`."""
+        """Stop a worker; return at once, a repeat the same. Raises `Forbidden`."""
         record = await self.known(caller, worker_id)
         check_right(caller, Capability.AGENT_USE)
         stopping, _ = await self._transitions.apply(record.key, StopWorker(reason))

@@ -31,7 +31,7 @@ from atoll.surfaces.mcp.bodies import (
 from atoll.surfaces.mcp.definition import Namespace
 from atoll.surfaces.mcp.offering import CallerNow, McpClient, Offering, check_address, is_home
 from atoll.surfaces.mcp.open_streams import OpenStreams
-from atoll.surfaces.mcp.standing import Standing
+from atoll.surfaces.mcp.standing import ChangeStream
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -196,8 +196,8 @@ class McpEntry:
         changes = tools.watches.follow_session(client.caller, session, after=after)
         lists = offering.changes(client, session.tools)
         with self._streams.counted(client.caller):
-            standing = Standing(changes, lists, partial(tools.sessions.until_ended, session))
-            await standing(scope, receive, send)
+            stream = ChangeStream(changes, lists, partial(tools.sessions.until_ended, session))
+            await stream(scope, receive, send)
 
     async def _post(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         method = method_of(body)

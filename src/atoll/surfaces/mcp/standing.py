@@ -41,9 +41,9 @@ _HEADERS: Final = [
 
 
 @dataclass(slots=True)
-class Standing:
-    """The response with a standing stream; ASGI. It names URIs that change, says when the `lists`
-    of tools does, and ends when `ended` returns."""
+class ChangeStream:
+    """An ASGI response, the standing stream of changes. It names URIs that change, says when the
+    `lists` of tools does, and ends when `ended` returns."""
 
     changes: AsyncIterator[Change]
     lists: AsyncIterator[None]

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import pytest
 
-from atoll.domain.agents.card import Card, CardKind, CardState, Draft, Said, Value
+from atoll.domain.agents.card import AgentReport, Card, CardKind, CardState, Draft, Value
 from atoll.domain.agents.card_log import CardLog
 from atoll.domain.agents.conversation import Conversation, Step, Terms
 from atoll.domain.agents.lenient_json import Message
@@ -57,7 +57,7 @@ def hostile(messages: Iterable[Message]) -> Iterator[Message]:
                 yield other
 
 
-def show(log: CardLog, said: Iterable[Said]) -> int:
+def show(log: CardLog, said: Iterable[AgentReport]) -> int:
     """Put the cards of these reports into a log, and return their number."""
     drafts = [one for one in said if isinstance(one, Draft)]
     for draft in drafts:

@@ -34,24 +34,26 @@ class VaultContract:
     )
     def test_value_opens_for_no_other_binding(self, binding: tuple[str, ...]) -> None:
         vault = self.vault()
-        _shut(vault, vault.seal(VALUE, BINDING), binding)
+        _check_stays_sealed(vault, vault.seal(VALUE, BINDING), binding)
 
     def test_changed_bytes_do_not_open(self) -> None:
         vault = self.vault()
         sealed = vault.seal(VALUE, BINDING)
         for at in (0, len(sealed.body) // 2, len(sealed.body) - 1):
-            _shut(vault, replace(sealed, body=_flipped(sealed.body, at)), BINDING)
+            _check_stays_sealed(vault, replace(sealed, body=_flip_bit(sealed.body, at)), BINDING)
         for at in (0, len(sealed.wrapped) - 1):
-            _shut(vault, replace(sealed, wrapped=_flipped(sealed.wrapped, at)), BINDING)
-        _shut(vault, replace(sealed, body=b""), BINDING)
-        _shut(vault, replace(sealed, wrapped=b""), BINDING)
-        _shut(vault, replace(sealed, key_id="nobody's"), BINDING)
+            _check_stays_sealed(
+                vault, replace(sealed, wrapped=_flip_bit(sealed.wrapped, at)), BINDING
+            )
+        _check_stays_sealed(vault, replace(sealed, body=b""), BINDING)
+        _check_stays_sealed(vault, replace(sealed, wrapped=b""), BINDING)
+        _check_stays_sealed(vault, replace(sealed, key_id="nobody's"), BINDING)
 
     def test_parts_of_two_values_do_not_make_one(self) -> None:
         vault = self.vault()
         one, two = vault.seal(VALUE, BINDING), vault.seal("another value", ("org", "sec_2", "1"))
-        _shut(vault, replace(one, body=two.body), BINDING)
-        _shut(vault, replace(one, wrapped=two.wrapped), BINDING)
+        _check_stays_sealed(vault, replace(one, body=two.body), BINDING)
+        _check_stays_sealed(vault, replace(one, wrapped=two.wrapped), BINDING)
 
     def test_master_key_turns_over_and_values_stay(self) -> None:
         vault = self.vault()
@@ -63,7 +65,7 @@ class VaultContract:
         assert new.body == old.body
         assert vault.retire() == 1
         assert vault.open(new, BINDING) == VALUE
-        _shut(vault, old, BINDING)
+        _check_stays_sealed(vault, old, BINDING)
         with pytest.raises(Failed):
             vault.rewrap(old, BINDING)
 
@@ -75,14 +77,14 @@ class VaultContract:
         assert len(mark) == 32 and set(mark) <= set("0123456789abcdef")
 
 
-def _shut(vault: Vault, sealed: Sealed, binding: tuple[str, ...]) -> None:
+def _check_stays_sealed(vault: Vault, sealed: Sealed, binding: tuple[str, ...]) -> None:
     with pytest.raises(Failed) as caught:
         vault.open(sealed, binding)
     assert caught.value.code == "vault_sealed"
     assert VALUE not in caught.value.message
 
 
-def _flipped(data: bytes, at: int) -> bytes:
+def _flip_bit(data: bytes, at: int) -> bytes:
     changed = bytearray(data)
     changed[at] ^= 1
     return bytes(changed)

@@ -21,7 +21,7 @@ from atoll.services.people.settings import TokenSettings
 from atoll.services.people.signing_keys import SigningKeys
 from atoll.services.people.token_issuer import Issuer, TokenIssuer
 from atoll.services.people.tokens import Owners, TokenBounds, Tokens
-from atoll.services.policies.policies import Inside, InsideAccess
+from atoll.services.policies.policies import GrantInsideAccess, InsideAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.wakeups import Wakeups
 from atoll.wire.contract.policy import ApiAccess, ToolAccess
@@ -52,7 +52,7 @@ class Access:
         bearers = Bearers(ground, self.keys, tokens, logins=self.logins, issuer=self.issuer)
         return Credentials(tokens, bearers, self.keys)
 
-    def inside(self, url: str | None) -> Inside | None:
+    def inside(self, url: str | None) -> GrantInsideAccess | None:
         """Return what gives a runtime its access to this control plane, which listens at `url`;
         None where it does not listen. The settings say whether that is also access to the API, the
         profile whether it is access to tools."""

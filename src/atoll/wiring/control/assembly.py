@@ -139,7 +139,7 @@ def _ports(
     )
     return SandboxPorts(
         extensions=loaded.extensions,
-        unloaded=loaded.unloaded,
+        missing_extensions=loaded.missing_extensions,
         installed=installed_names(),
         clients=clients,
         agents=InstalledLayers(
@@ -153,7 +153,7 @@ def _ports(
         grants=grants,
         vault=vault,
         shelf=LayerShelf(_own_layers(settings.home)),
-        keyed=keys.providers,
+        providers_with_key=keys.providers,
         issuers=open_issuers(settings.issuers, SystemClock(), stack),
     )
 

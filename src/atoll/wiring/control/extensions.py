@@ -15,8 +15,8 @@ from importlib.metadata import EntryPoint
 import structlog
 
 from atoll.adapters.apart.answers import AnswerJudge
-from atoll.adapters.apart.choice import DISABLED, Standing, read_choice, write_standing
-from atoll.adapters.apart.extension import carried_back, guarded
+from atoll.adapters.apart.choice import DISABLED, ExtensionTroubles, read_choice, write_troubles
+from atoll.adapters.apart.extension import call_on_loop, guard_extension
 from atoll.adapters.apart.guard import Guard
 from atoll.adapters.apart.installed import find_point, is_ours, points, reserved_names
 from atoll.adapters.apart.loop import ApartLoop, Broken
@@ -30,7 +30,7 @@ from atoll.ports.extension import (
     Extension,
     ExtensionSetup,
     MakeExtension,
-    Unloaded,
+    MissingExtension,
     Watched,
 )
 from atoll.wire.contract.journal import check_health
@@ -47,22 +47,22 @@ class Loaded:
     """The extensions that are on, by name, and those that are not there, with the reason."""
 
     extensions: Mapping[str, Extension]
-    unloaded: tuple[Unloaded, ...] = ()
+    missing_extensions: tuple[MissingExtension, ...] = ()
 
 
 def load_extensions(setup: ExtensionSetup, names: Collection[str], stack: AsyncExitStack) -> Loaded:
     """Make every extension that is on; the stack closes them. `names` are those that come with
     Atoll. Raises `Invalid` or `Failed` for one of these that cannot be made."""
     choice = read_choice(setup.home)
-    found, unloaded = _own(setup, [*names, *choice.on], choice.off, stack)
+    extensions, missing_extensions = _own(setup, [*names, *choice.on], choice.off, stack)
 
-    def noted() -> None:
+    def note_troubles() -> None:
         troubles = {
             name: one.trouble
-            for name, one in found.items()
+            for name, one in extensions.items()
             if isinstance(one, Watched) and one.trouble
         }
-        write_standing(setup.home, Standing(tuple(unloaded), troubles))
+        write_troubles(setup.home, ExtensionTroubles(tuple(missing_extensions), troubles))
 
     reserved = reserved_names()
     for point in points():
@@ -71,18 +71,22 @@ def load_extensions(setup: ExtensionSetup, names: Collection[str], stack: AsyncE
         # A reserved name in the choice means what comes with Atoll.
         if point.name in choice.off and f"ext.{point.name}" not in reserved:
             reason = f"{DISABLED}; `atoll extension enable` turns it on"
-            unloaded.append(Unloaded(f"ext.{point.name}", _package(point), reason))
+            missing_extensions.append(
+                MissingExtension(f"ext.{point.name}", _package(point), reason)
+            )
             continue
         try:
             extension = _foreign(
-                point, setup, taken={*found, *reserved}, stack=stack, changed=noted
+                point, setup, taken={*extensions, *reserved}, stack=stack, changed=note_troubles
             )
-            found[extension.name] = extension
+            extensions[extension.name] = extension
         except AtollError as error:
             _log.error("extension_left_out", extension=point.name, reason=error.message)
-            unloaded.append(Unloaded(f"ext.{point.name}", _package(point), error.message))
-    noted()
-    return Loaded(found, tuple(unloaded))
+            missing_extensions.append(
+                MissingExtension(f"ext.{point.name}", _package(point), error.message)
+            )
+    note_troubles()
+    return Loaded(extensions, tuple(missing_extensions))
 
 
 def load_named(name: str, setup: ExtensionSetup, stack: AsyncExitStack) -> Extension:
@@ -104,24 +108,24 @@ def _own(
     names: Collection[str],
     off: Collection[str],
     stack: AsyncExitStack,
-) -> tuple[dict[str, Extension], list[Unloaded]]:
+) -> tuple[dict[str, Extension], list[MissingExtension]]:
     own = {point.name: point for point in points() if is_ours(point)}
-    found: dict[str, Extension] = {}
-    unloaded = []
+    extensions: dict[str, Extension] = {}
+    missing_extensions = []
     for name in dict.fromkeys(names):
         if name in off:
-            unloaded.append(Unloaded(f"ext.{name}", "atoll", DISABLED))
+            missing_extensions.append(MissingExtension(f"ext.{name}", "atoll", DISABLED))
         elif name in own:
             make: MakeExtension = own[name].load()
             extension = make(setup)
             if isinstance(extension, Closable):
                 stack.push_async_callback(extension.close)
-            found[extension.name] = extension
+            extensions[extension.name] = extension
         elif not _is_foreign(name):
             _log.error("extension_unknown", extension=name, known=sorted(own))
             reason = f"no extension of this name is installed; there are {', '.join(own)}"
-            unloaded.append(Unloaded(f"ext.{name}", "atoll", reason))
-    return found, unloaded
+            missing_extensions.append(MissingExtension(f"ext.{name}", "atoll", reason))
+    return extensions, missing_extensions
 
 
 def _is_foreign(name: str) -> bool:
@@ -163,7 +167,7 @@ def _foreign(
     guard = Guard(name, loop, now=SystemClock().now, changed=changed)
     clients = HttpRuntimeClients()
     stack.push_async_callback(clients.close)
-    extension = guarded(
+    extension = guard_extension(
         inner, guard, able, ask=lambda reach: clients.client(reach).call(check_health())
     )
     stack.push_async_callback(extension.close)
@@ -179,7 +183,7 @@ def setup_of(name: str, setup: ExtensionSetup) -> ExtensionSetup:
     except OSError as err:
         raise Failed(f"its directory {folder} cannot be made: {err.strerror}") from err
     try:
-        hosts = carried_back(setup.hosts)
+        hosts = call_on_loop(setup.hosts)
     except RuntimeError:  # no loop runs here: nothing to come back to
         hosts = setup.hosts
     return replace(setup, folder=folder, options={}, hosts=hosts)

@@ -227,7 +227,12 @@ def build_catalogue(
     """Return the use cases on agents that can be installed."""
     runner = background.runners.own
     return AgentCatalogue(
-        ground, ports.agents, ports.shelf, events=events, runner=runner, keyed=ports.keyed
+        ground,
+        ports.agents,
+        ports.shelf,
+        events=events,
+        runner=runner,
+        providers_with_key=ports.providers_with_key,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from atoll.domain.agents.acp.cards import AcpCards
-from atoll.domain.agents.card import Began, Card, Draft, Interrupted, Said, Yielded
+from atoll.domain.agents.card import AgentReport, Began, Card, Draft, Interrupted, Yielded
 from atoll.domain.agents.card_log import CardLog
 from atoll.domain.agents.claude_code.cards import ClaudeCards
 from atoll.domain.agents.codex.cards import CodexCards
@@ -42,7 +42,7 @@ def first_draft(step: Step) -> Draft:
     return draft
 
 
-def claude_stream(lines: list[Any]) -> Iterator[Said]:
+def claude_stream(lines: list[Any]) -> Iterator[AgentReport]:
     cards = ClaudeCards()
     for line in lines:
         message = line["msg"]
@@ -56,7 +56,7 @@ def claude_stream(lines: list[Any]) -> Iterator[Said]:
             yield from cards.answered(response["request_id"], accepted=accepted)
 
 
-def codex_server(lines: list[Any]) -> Iterator[Said]:
+def codex_server(lines: list[Any]) -> Iterator[AgentReport]:
     cards = CodexCards()
     for line in lines:
         if line["dir"] == "out":
@@ -65,7 +65,7 @@ def codex_server(lines: list[Any]) -> Iterator[Said]:
             yield from cards.answered(str(line["msg"]["id"]), accepted=True)
 
 
-def acp(lines: list[Any]) -> Iterator[Said]:
+def acp(lines: list[Any]) -> Iterator[AgentReport]:
     cards, prompt = AcpCards(), None
     for line in lines:
         message = line["msg"]
@@ -81,7 +81,7 @@ def acp(lines: list[Any]) -> Iterator[Said]:
 
 
 class Plain(Protocol):
-    def take(self, message: Message) -> list[Said]: ...
+    def take(self, message: Message) -> list[AgentReport]: ...
 
 
 PLAIN: dict[str, Callable[[], Plain]] = {
@@ -94,12 +94,12 @@ PLAIN: dict[str, Callable[[], Plain]] = {
 }
 
 
-def plain(cards: Plain, lines: list[Any]) -> Iterator[Said]:
+def plain(cards: Plain, lines: list[Any]) -> Iterator[AgentReport]:
     for line in lines:
         yield from cards.take(line)
 
 
-def said(name: str) -> list[Said]:
+def said(name: str) -> list[AgentReport]:
     """Everything a recording says."""
     lines = [json.loads(line) for line in (FIXTURES / f"{name}.jsonl").read_text().splitlines()]
     match name:

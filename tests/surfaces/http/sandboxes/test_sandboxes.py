@@ -7,7 +7,7 @@ import httpx
 import msgspec
 import pytest
 
-from atoll.ports.extension import Unloaded
+from atoll.ports.extension import MissingExtension
 from atoll.wire.api.sandboxes.views import SandboxView
 from tests.surfaces.http.world import World, client_of, world
 
@@ -265,11 +265,11 @@ async def test_extensions_say_what_they_can_do(atoll: World) -> None:
 
 async def test_extensions_that_did_not_load_are_named_with_the_reason(atoll: World) -> None:
     missing = (
-        Unloaded("ext.mine", "mine 1.0", "it was not made within 20 s"),
-        Unloaded("ext.namespaces", "evil 6.6", "the name ext.namespaces is taken"),
+        MissingExtension("ext.mine", "mine 1.0", "it was not made within 20 s"),
+        MissingExtension("ext.namespaces", "evil 6.6", "the name ext.namespaces is taken"),
     )
     # Made once at the start of a control plane: nothing changes it later.
-    object.__setattr__(atoll.services.backends, "unloaded", missing)
+    object.__setattr__(atoll.services.backends, "missing_extensions", missing)
     async with client_of(atoll.url, atoll.token) as client:
         found = (await client.get("/v1/extensions")).json()["extensions"]
     assert [(one["name"], one["available"]) for one in found] == [

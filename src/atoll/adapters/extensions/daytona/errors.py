@@ -12,7 +12,7 @@ from atoll.ports.extension import VendorKey
 REFUSALS = frozenset({429, 502, 503})
 
 
-def understood(error: Exception, what: str, key: VendorKey) -> BaseException:
+def translate_error(error: Exception, what: str, key: VendorKey) -> BaseException:
     """Return the error to raise."""
     if isinstance(error, (AtollError, TimeoutError)):
         return error

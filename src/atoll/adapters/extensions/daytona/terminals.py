@@ -16,8 +16,8 @@ from typing import TypeVar
 from daytona import AsyncSandbox, DaytonaError, DaytonaNotFoundError, PtySize
 from daytona.handle.async_pty_handle import AsyncPtyHandle
 
-from atoll.adapters.extensions.daytona.errors import understood
-from atoll.adapters.rented.calls import Patience, patiently, translated
+from atoll.adapters.extensions.daytona.errors import translate_error
+from atoll.adapters.rented.calls import Patience, patiently, translate_errors
 from atoll.adapters.rented.program import ArmourProgram
 from atoll.domain.errors import AtollError, Failed
 from atoll.ports.extension import VendorKey
@@ -58,7 +58,7 @@ class DaytonaTerminals:
 
         def made() -> Awaitable[AsyncPtyHandle]:
             created = self._machine.process.create_pty_session(name, arrived.put, pty_size=WIDE)
-            return self.understood(created)
+            return self.translate_errors(created)
 
         handle = await patiently(f"a terminal on {self.label}", made, patience=self._patience)
         # Owned here: cancelled below.
@@ -76,9 +76,11 @@ class DaytonaTerminals:
             await asyncio.gather(watching, return_exceptions=True)
             await self._ended(name, handle)
 
-    async def understood(self, call: Awaitable[_T]) -> _T:
-        """Return what a call of the library returns, its errors translated."""
-        return await translated(call, partial(understood, what=self.label, key=self._key))
+    async def translate_errors(self, call: Awaitable[_T]) -> _T:
+        """Return the result of a call of the library, its errors translated into ours."""
+        return await translate_errors(
+            call, partial(translate_error, what=self.label, key=self._key)
+        )
 
     async def _ended(self, name: str, handle: AsyncPtyHandle) -> None:
         """End a terminal. One that is not reached ends itself, since nobody speaks to it."""
@@ -98,7 +100,7 @@ class DaytonaTerminals:
             if not self._place:
                 what = f"a file for {self.label}"
                 self._place = await patiently(
-                    what, lambda: self.understood(self._sent()), patience=self._patience
+                    what, lambda: self.translate_errors(self._sent()), patience=self._patience
                 )
             return self._place
 
@@ -129,7 +131,7 @@ class DaytonaTerminal:
         """See the protocol. The other side takes no message of more than 64 KiB."""
         for start in range(0, len(data), CHUNK_BYTES):
             sent = self.handle.send_input(data[start : start + CHUNK_BYTES])
-            await self.terminals.understood(sent)
+            await self.terminals.translate_errors(sent)
 
     async def printed(self) -> AsyncIterator[bytes]:
         """See the protocol."""

@@ -18,11 +18,11 @@ from daytona_api_client_async import (
     SandboxState,
 )
 
-from atoll.adapters.extensions.daytona.errors import status_of, understood
+from atoll.adapters.extensions.daytona.errors import status_of, translate_error
 from atoll.adapters.extensions.daytona.settings import DaytonaSettings
 from atoll.adapters.extensions.daytona.terminals import DaytonaTerminals
 from atoll.adapters.rented.armoured import ArmouredProcesses
-from atoll.adapters.rented.calls import NOT_FOUND, USUAL, Patience, patiently, translated
+from atoll.adapters.rented.calls import NOT_FOUND, USUAL, Patience, patiently, translate_errors
 from atoll.adapters.rented.program import read_program
 from atoll.adapters.rented.shell import ScriptShell
 from atoll.adapters.rented.vendor import Gone, Order, RentedMachine, RentedShell, Tags
@@ -87,7 +87,7 @@ class DaytonaVendor:
                 made = await to.api.create_sandbox(body, _request_timeout=self._seconds)
             except Exception as error:
                 if status_of(error) == NOT_FOUND:
-                    raise Failed(str(understood(error, "a create of Daytona", key))) from error
+                    raise Failed(str(translate_error(error, "a create of Daytona", key))) from error
                 if status_of(error) != CONFLICT:
                     raise
                 made = await to.api.get_sandbox(name, _request_timeout=self._seconds)
@@ -200,8 +200,8 @@ class DaytonaVendor:
         async def once() -> _T:
             return await act(self._of(key))
 
-        ours = partial(understood, what=what, key=key)
-        return await patiently(what, lambda: translated(once(), ours), patience=self.patience)
+        ours = partial(translate_error, what=what, key=key)
+        return await patiently(what, lambda: translate_errors(once(), ours), patience=self.patience)
 
 
 def _why(machine: AsyncSandbox) -> str:

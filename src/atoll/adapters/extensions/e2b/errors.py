@@ -30,7 +30,7 @@ _RPC = {
 }
 
 
-def understood(error: Exception, what: str, key: VendorKey) -> BaseException:
+def translate_error(error: Exception, what: str, key: VendorKey) -> BaseException:
     """Return the error to raise. An error of an unknown kind is `Unavailable`: the answer was half
     an answer, and whether the call did anything is not known."""
     if isinstance(error, (AtollError, TimeoutError)):

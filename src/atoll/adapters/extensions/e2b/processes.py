@@ -11,8 +11,8 @@ from e2b.envd.client_async import as_stream, create_rpc_client
 from e2b.envd.process import process_connect, process_pb
 from protobuf import Oneof
 
-from atoll.adapters.extensions.e2b.errors import understood
-from atoll.adapters.rented.calls import Patience, patiently, translated
+from atoll.adapters.extensions.e2b.errors import translate_error
+from atoll.adapters.rented.calls import Patience, patiently, translate_errors
 from atoll.adapters.rented.shell import ProcessGone, more_complaint
 from atoll.domain.errors import Unavailable
 from atoll.ports.extension import VendorKey
@@ -53,14 +53,16 @@ class E2bProcesses:
         async with aclosing(events):
             yield E2bScript(self, pid, events)
 
-    async def understood(self, call: Awaitable[_T]) -> _T:
-        """Return what a call of the library returns, its errors translated."""
-        return await translated(call, partial(understood, what=self.label, key=self._key))
+    async def translate_errors(self, call: Awaitable[_T]) -> _T:
+        """Return the result of a call of the library, its errors translated into ours."""
+        return await translate_errors(
+            call, partial(translate_error, what=self.label, key=self._key)
+        )
 
     async def _opened(self, request: process_pb.StartRequest) -> tuple[int, _Events]:
         events = as_stream(self.rpc.start(request, headers=_KEEPALIVE))
         try:
-            return _pid(await self.understood(anext(events)), self.label), events
+            return _pid(await self.translate_errors(anext(events)), self.label), events
         except StopAsyncIteration:
             raise Unavailable(f"{self.label} ended a command before it began") from None
         except BaseException:
@@ -82,7 +84,7 @@ class E2bScript:
         """See the protocol."""
         while True:
             try:
-                event = await self._machine.understood(anext(self._events))
+                event = await self._machine.translate_errors(anext(self._events))
             except StopAsyncIteration:
                 raise Unavailable(f"{self._machine.label} cut a command's output") from None
             match _value(event):
@@ -103,14 +105,14 @@ class E2bScript:
             given = process_pb.ProcessInput(input=stdin)
             request = process_pb.SendInputRequest(process=self._selector(), input=given)
             sent = self._machine.rpc.send_input(request, timeout_ms=INPUT_MILLISECONDS)
-            await self._machine.understood(sent)
+            await self._machine.translate_errors(sent)
 
     async def close_input(self) -> None:
         """See the protocol."""
         request = process_pb.CloseStdinRequest(process=self._selector())
         closed = self._machine.rpc.close_stdin(request, timeout_ms=INPUT_MILLISECONDS)
         with suppress(ProcessGone):
-            await self._machine.understood(closed)
+            await self._machine.translate_errors(closed)
 
     def _selector(self) -> process_pb.ProcessSelector:
         pid: Oneof[Literal["pid"], int] = Oneof(field="pid", value=self._pid)

@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 from e2b import AsyncSandbox, SandboxQuery, SandboxState
 
-from atoll.adapters.extensions.e2b.errors import understood
+from atoll.adapters.extensions.e2b.errors import translate_error
 from atoll.adapters.extensions.e2b.processes import E2bProcesses
 from atoll.adapters.extensions.e2b.settings import E2bSettings
-from atoll.adapters.rented.calls import USUAL, Patience, patiently, translated
+from atoll.adapters.rented.calls import USUAL, Patience, patiently, translate_errors
 from atoll.adapters.rented.shell import ScriptShell
 from atoll.adapters.rented.vendor import LIFE_SECONDS, Gone, Order, RentedMachine, RentedShell, Tags
 from atoll.domain.errors import Failed
@@ -117,5 +117,5 @@ class E2bVendor:
     async def _call(self, what: str, key: VendorKey, act: Callable[[], Awaitable[_T]]) -> _T:
         if not key.value:
             raise Failed("the key of ext.e2b is empty")
-        ours = partial(understood, what=what, key=key)
-        return await patiently(what, lambda: translated(act(), ours), patience=self.patience)
+        ours = partial(translate_error, what=what, key=key)
+        return await patiently(what, lambda: translate_errors(act(), ours), patience=self.patience)

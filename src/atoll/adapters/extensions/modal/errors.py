@@ -24,7 +24,7 @@ _MISSING = (
 )
 
 
-def understood(
+def translate_error(
     error: Exception, what: str, key: VendorKey, missing: type[AtollError] = Gone
 ) -> Exception:
     """Return the error to raise, `missing` for what is not there. An error of an unknown kind is

@@ -11,8 +11,8 @@ from typing import TypeVar
 from modal import Sandbox
 from modal.container_process import ContainerProcess
 
-from atoll.adapters.extensions.modal.errors import understood
-from atoll.adapters.rented.calls import Patience, patiently, translated
+from atoll.adapters.extensions.modal.errors import translate_error
+from atoll.adapters.rented.calls import Patience, patiently, translate_errors
 from atoll.adapters.rented.shell import ProcessGone, more_complaint
 from atoll.adapters.rented.vendor import LIFE_SECONDS, Gone
 from atoll.domain.errors import AtollError, Unavailable
@@ -47,7 +47,7 @@ class ModalProcesses:
 
         async def act() -> ContainerProcess[bytes]:
             called = self._machine.exec.aio(*argv, text=False, timeout=EXEC_SECONDS)
-            return await self.understood(called)
+            return await self.translate_errors(called)
 
         process = await patiently(f"a command on {self.label}", act, patience=self.patience)
         ran = ModalScript(self, process)
@@ -59,10 +59,10 @@ class ModalProcesses:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
 
-    async def understood(self, call: Awaitable[_T], missing: type[AtollError] = Gone) -> _T:
-        """Return what a call of the library returns, its errors translated."""
-        ours = partial(understood, what=self.label, key=self._key, missing=missing)
-        return await translated(call, ours)
+    async def translate_errors(self, call: Awaitable[_T], missing: type[AtollError] = Gone) -> _T:
+        """Return the result of a call of the library, its errors translated into ours."""
+        ours = partial(translate_error, what=self.label, key=self._key, missing=missing)
+        return await translate_errors(call, ours)
 
 
 class ModalScript:
@@ -88,7 +88,7 @@ class ModalScript:
         printed = aiter(self._process.stdout)
         while True:
             try:
-                data = await self._machine.understood(anext(printed))
+                data = await self._machine.translate_errors(anext(printed))
             except StopAsyncIteration:
                 break
             yield data
@@ -96,7 +96,7 @@ class ModalScript:
         try:
             async with asyncio.timeout(seconds):
                 await self._complained.wait()
-                self.code = await self._machine.understood(self._process.wait.aio())
+                self.code = await self._machine.translate_errors(self._process.wait.aio())
         except TimeoutError as error:
             raise Unavailable(f"{self._machine.label} ended no command in {seconds:g} s") from error
 
@@ -113,4 +113,4 @@ class ModalScript:
             await self._drained()
 
     async def _drained(self) -> None:
-        await self._machine.understood(self._process.stdin.drain.aio(), ProcessGone)
+        await self._machine.translate_errors(self._process.stdin.drain.aio(), ProcessGone)

@@ -12,10 +12,10 @@ from typing import TypeVar
 
 import modal
 
-from atoll.adapters.extensions.modal.errors import understood
+from atoll.adapters.extensions.modal.errors import translate_error
 from atoll.adapters.extensions.modal.processes import EXEC_SECONDS, ModalProcesses
 from atoll.adapters.extensions.modal.settings import ModalSettings
-from atoll.adapters.rented.calls import USUAL, Patience, patiently, translated
+from atoll.adapters.rented.calls import USUAL, Patience, patiently, translate_errors
 from atoll.adapters.rented.shell import ScriptShell
 from atoll.adapters.rented.vendor import (
     LIFE_SECONDS,
@@ -184,8 +184,8 @@ class ModalVendor:
         *,
         missing: type[AtollError] = Gone,
     ) -> _T:
-        ours = partial(understood, what=what, key=key, missing=missing)
-        return await patiently(what, lambda: translated(act(), ours), patience=self.patience)
+        ours = partial(translate_error, what=what, key=key, missing=missing)
+        return await patiently(what, lambda: translate_errors(act(), ours), patience=self.patience)
 
 
 class _Listing:

@@ -23,7 +23,7 @@ class NotReady(Unavailable):
     """A sandbox that takes no command now."""
 
 
-def understood(error: Exception, what: str, key: VendorKey) -> Exception:
+def translate_error(error: Exception, what: str, key: VendorKey) -> Exception:
     """Return the error to raise. One of an unknown kind is `Unavailable`: whether the call did
     anything is not known."""
     if not isinstance(error, grpc.aio.AioRpcError):

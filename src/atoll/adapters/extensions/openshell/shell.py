@@ -10,7 +10,7 @@ import grpc
 from openshell._proto import datamodel_pb2, openshell_pb2
 
 from atoll.adapters.extensions.openshell.channels import Way
-from atoll.adapters.extensions.openshell.errors import understood
+from atoll.adapters.extensions.openshell.errors import translate_error
 from atoll.adapters.rented.shell import MAX_COMPLAINT, ProcessGone
 from atoll.domain.errors import Unavailable
 from atoll.ports.extension import VendorKey
@@ -106,4 +106,4 @@ class OpenShellScript:
                     case _:
                         continue
         except grpc.aio.AioRpcError as error:
-            raise understood(error, self.scripts.label, self.scripts.key) from error
+            raise translate_error(error, self.scripts.label, self.scripts.key) from error

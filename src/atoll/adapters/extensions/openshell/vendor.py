@@ -11,11 +11,11 @@ import grpc
 from openshell._proto import datamodel_pb2, openshell_pb2, sandbox_pb2
 
 from atoll.adapters.extensions.openshell.channels import Channels, Way
-from atoll.adapters.extensions.openshell.errors import NotReady, understood
+from atoll.adapters.extensions.openshell.errors import NotReady, translate_error
 from atoll.adapters.extensions.openshell.policy import DEADLINE, RENEW, spec_of
 from atoll.adapters.extensions.openshell.settings import OpenShellSettings
 from atoll.adapters.extensions.openshell.shell import OpenShellScripts
-from atoll.adapters.rented.calls import USUAL, Patience, clean, patiently, translated
+from atoll.adapters.rented.calls import USUAL, Patience, clean, patiently, translate_errors
 from atoll.adapters.rented.shell import ScriptShell
 from atoll.adapters.rented.vendor import Gone, Order, RentedMachine, RentedShell, Tags
 from atoll.domain.errors import AtollError, Failed, Unavailable
@@ -192,11 +192,11 @@ class OpenShellVendor:
         self, what: str, key: VendorKey, act: Callable[[Way, float], Awaitable[_T]]
     ) -> _T:
         way = self.channels.to(key)
-        ours = partial(understood, what=what, key=key)
+        ours = partial(translate_error, what=what, key=key)
 
         async def once() -> _T:
             try:
-                return await translated(act(way, self.patience.call), ours)
+                return await translate_errors(act(way, self.patience.call), ours)
             except NotReady as error:
                 raise Unavailable(error.message) from error
 

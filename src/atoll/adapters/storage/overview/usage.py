@@ -34,7 +34,7 @@ from atoll.domain.ids import OrgId, SandboxId
 from atoll.domain.overview.usage import (
     INSTALLATION,
     DoorCounts,
-    Standing,
+    Gauges,
     UsageBucket,
     UsageRange,
 )
@@ -42,7 +42,7 @@ from atoll.domain.sandboxes.reported import AGENTS, read_agents
 from atoll.domain.sandboxes.sandbox import RUNNING
 from atoll.ports.store.overview.usage import UsageRows
 
-_STANDING = tuple(one.name for one in fields(Standing))
+_GAUGES = tuple(one.name for one in fields(Gauges))
 _COUNTS = tuple(one.name for one in fields(DoorCounts))
 
 buckets = Table(
@@ -51,7 +51,7 @@ buckets = Table(
     Column("org_id", Text, nullable=False),
     Column("width", Integer, nullable=False),
     Column("at_us", BigInteger, nullable=False),
-    *(Column(name, BigInteger, nullable=False) for name in (*_STANDING, *_COUNTS[:-2])),
+    *(Column(name, BigInteger, nullable=False) for name in (*_GAUGES, *_COUNTS[:-2])),
     *(Column(name, BigInteger, nullable=False, server_default="0") for name in _COUNTS[-2:]),
     PrimaryKeyConstraint("org_id", "width", "at_us"),
     Index("usage_buckets_by_age", "width", "at_us"),
@@ -81,7 +81,7 @@ class SqlUsageRows(UsageRows):
             "width": int(width.total_seconds()),
             "at_us": to_us(bucket.at),
         }
-        gauges = dict(zip(_STANDING, astuple(bucket.standing), strict=True))
+        gauges = dict(zip(_GAUGES, astuple(bucket.standing), strict=True))
         counts = dict(zip(_COUNTS, astuple(bucket.counts), strict=True))
         own = [buckets.c[name] == value for name, value in key.items()]
         higher = {name: _higher(buckets.c[name], value) for name, value in gauges.items()}
@@ -129,24 +129,24 @@ class SqlUsageRows(UsageRows):
             UsageBucket(
                 OrgId(row.org_id),
                 from_us(row.at_us),
-                Standing(*(row._mapping[name] for name in _STANDING)),
+                Gauges(*(row._mapping[name] for name in _GAUGES)),
                 DoorCounts(*(row._mapping[name] for name in _COUNTS)),
             )
             for row in found
         ]
 
-    async def standings(self) -> Mapping[OrgId, Standing]:
+    async def standings(self) -> Mapping[OrgId, Gauges]:
         """See the port."""
         return await self._standings(true(), true())
 
-    async def standing(self, org_id: OrgId) -> Standing:
+    async def standing(self, org_id: OrgId) -> Gauges:
         """See the port."""
         found = await self._standings(sandboxes.c.org_id == org_id, sessions.c.org_id == org_id)
-        return found.get(org_id, Standing())
+        return found.get(org_id, Gauges())
 
     async def _standings(
         self, of_boxes: ColumnElement[bool], of_sessions: ColumnElement[bool]
-    ) -> Mapping[OrgId, Standing]:
+    ) -> Mapping[OrgId, Gauges]:
         """Return what there is now in the sandboxes and the sessions that the conditions take."""
         running = sandboxes.c.state.in_([one.value for one in RUNNING]) & of_boxes
         org = sandboxes.c.org_id
@@ -172,7 +172,7 @@ class SqlUsageRows(UsageRows):
         running_now, sessions_now = dict(map(tuple, boxes)), dict(map(tuple, open_ones))
         names = {*running_now, *sessions_now, *agents}
         return {
-            OrgId(name): Standing(
+            OrgId(name): Gauges(
                 running_now.get(name, 0), agents[name], working[name], sessions_now.get(name, 0)
             )
             for name in sorted(names)

@@ -7,12 +7,12 @@ import msgspec
 
 from atoll.domain.agents.acp.forms import read_form, read_questions
 from atoll.domain.agents.card import (
+    AgentReport,
     Began,
     CardKind,
     CardState,
     Draft,
     Option,
-    Said,
     Value,
     Yielded,
 )
@@ -62,7 +62,7 @@ class AcpCards:
         self._kinds: dict[str, CardKind] = {}
         self._pending: dict[str, CardKind] = {}
 
-    def take(self, message: Message) -> list[Said]:
+    def take(self, message: Message) -> list[AgentReport]:
         """Translate one message of the agent."""
         method, params = text(message, "method"), part(message, "params")
         if method == PERMISSION and read_questions(params) is None:
@@ -71,7 +71,7 @@ class AcpCards:
             return self._question(name_of(message, "id"), params)
         return self._update(part(params, "update")) if method == "session/update" else []
 
-    def asked(self, words: str) -> list[Said]:
+    def asked(self, words: str) -> list[AgentReport]:
         """Add the card of a person's prompt; the agent does not repeat it."""
         self._turns, self._chunk = self._turns + 1, ""
         data: dict[str, Value] = {"role": "person"}
@@ -81,17 +81,17 @@ class AcpCards:
             Began(),
         ]
 
-    def steered(self, words: str) -> list[Said]:
+    def steered(self, words: str) -> list[AgentReport]:
         """Add the card of what a person says during a turn."""
         self._steers, self._chunk = self._steers + 1, ""
         data: dict[str, Value] = {"role": "person"}
         name = f"user:steer:{self._steers}"
         return [Draft(name, CardKind.TEXT, CardState.DONE, text=words, data=data)]
 
-    def ended(self, reason: str, error: str = "") -> list[Said]:
+    def ended(self, reason: str, error: str = "") -> list[AgentReport]:
         """End the turn by the answer to its prompt: a stop reason, or an error."""
         self._chunk = ""
-        said: list[Said] = []
+        said: list[AgentReport] = []
         if error:
             title = "The turn failed"
             said.append(
@@ -101,7 +101,7 @@ class AcpCards:
         data: dict[str, Value] = {"reason": reason}
         return [*said, Draft(f"turn:{self._turns}", CardKind.TURN, state, data=data), Yielded()]
 
-    def answered(self, request: str, *, accepted: bool) -> list[Said]:
+    def answered(self, request: str, *, accepted: bool) -> list[AgentReport]:
         """Record a person's answer to a pending card."""
         kind = self._pending.pop(request, None)
         if kind is None:
@@ -109,7 +109,7 @@ class AcpCards:
         state = CardState.DONE if accepted else CardState.DECLINED
         return [Draft(f"approval:{request}", kind, state), Began()]
 
-    def _update(self, update: Message) -> list[Said]:
+    def _update(self, update: Message) -> list[AgentReport]:
         name = text(update, "sessionUpdate")
         kind = _CHUNKS.get(name)
         if kind is not None:
@@ -131,7 +131,7 @@ class AcpCards:
             case _:
                 return []
 
-    def _piece(self, update: Message, name: str, kind: CardKind) -> list[Said]:
+    def _piece(self, update: Message, name: str, kind: CardKind) -> list[AgentReport]:
         """Append a piece of a message. Without an id, consecutive pieces are one message."""
         words = text(part(update, "content"), "text")
         if not words:
@@ -171,7 +171,7 @@ class AcpCards:
             remember(self._kinds, card_id, known)
         return known
 
-    def _permission(self, request: str, params: Message) -> list[Said]:
+    def _permission(self, request: str, params: Message) -> list[AgentReport]:
         self._chunk = ""
         call = part(params, "toolCall")
         tool, given = self._announced(call), part(call, "rawInput")
@@ -193,7 +193,7 @@ class AcpCards:
         )
         return [*tool, card, Yielded()]
 
-    def _question(self, request: str, params: Message) -> list[Said]:
+    def _question(self, request: str, params: Message) -> list[AgentReport]:
         """Add the card of a form that waits for its answer."""
         self._chunk = ""
         form = read_questions(params) or read_form(params)
@@ -210,7 +210,7 @@ class AcpCards:
         )
         return [card, Yielded()]
 
-    def _announced(self, call: Message) -> list[Said]:
+    def _announced(self, call: Message) -> list[AgentReport]:
         """Return the card of a tool that no update has named so far: some agents ask first. What a
         permission says beside a diff is no output of the tool."""
         name = text(call, "toolCallId")

@@ -14,7 +14,16 @@ from atoll.domain.agents.acp.settings import AcpSettings, update_of
 from atoll.domain.agents.acp.thread_requests import AcpThreadRequests
 from atoll.domain.agents.acp.threads import AcpThread, AcpThreads, is_live, message_name
 from atoll.domain.agents.acp.waiting import WaitingRequest, find_allowing, select
-from atoll.domain.agents.card import Began, Card, CardKind, CardState, Draft, Said, Value, Yielded
+from atoll.domain.agents.card import (
+    AgentReport,
+    Began,
+    Card,
+    CardKind,
+    CardState,
+    Draft,
+    Value,
+    Yielded,
+)
 from atoll.domain.agents.conversation import (
     Outgoing,
     Reply,
@@ -300,7 +309,7 @@ class AcpConversation:
         """Break off a thread's turn, with what waits in it."""
         thread.cancelled = True
         thread.steers.clear()
-        said: list[Said] = []
+        said: list[AgentReport] = []
         send: list[Outgoing] = [rpc(method="session/cancel", params={"sessionId": thread.session})]
         for name, asked in list(self._requests.items()):
             if asked.thread is thread:
@@ -312,7 +321,7 @@ class AcpConversation:
     # Questions.
 
     def _take_request(
-        self, message: Message, method: str, thread: AcpThread, said: list[Said]
+        self, message: Message, method: str, thread: AcpThread, said: list[AgentReport]
     ) -> Step:
         number, name, params = message["id"], name_of(message, "id"), part(message, "params")
         if method not in (PERMISSION, FORM):

@@ -7,7 +7,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from atoll.domain.agents.acp.cards import AcpCards
-from atoll.domain.agents.card import Draft, Said, Value
+from atoll.domain.agents.card import AgentReport, Draft, Value
 from atoll.domain.agents.conversation import AgentEvent
 from atoll.domain.agents.lenient_json import Message, part, parts, text
 from atoll.domain.agents.threads.items import is_prompt
@@ -31,7 +31,7 @@ class AcpThread:
     steers: list[str] = field(default_factory=list)
     preview: str = ""
 
-    def shown(self, said: Iterable[Said]) -> tuple[Said, ...]:
+    def shown(self, said: Iterable[AgentReport]) -> tuple[AgentReport, ...]:
         """Return reports for the cards of the whole conversation."""
         if not self.prefix:
             return tuple(said)

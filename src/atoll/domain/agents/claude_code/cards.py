@@ -5,13 +5,13 @@ requests permissions. Tools are read by `claude_code.tools`.
 """
 
 from atoll.domain.agents.card import (
+    AgentReport,
     Began,
     CardKind,
     CardState,
     Draft,
     Interrupted,
     Option,
-    Said,
     Yielded,
 )
 from atoll.domain.agents.claude_code.tools import (
@@ -40,7 +40,7 @@ class ClaudeCards:
         self._kinds: dict[str, CardKind] = {}
         self._asked: dict[str, str] = {}
 
-    def take(self, message: Message) -> list[Said]:
+    def take(self, message: Message) -> list[AgentReport]:
         """Translate one message."""
         match text(message, "type"):
             case "assistant":
@@ -58,17 +58,17 @@ class ClaudeCards:
             case _:
                 return []
 
-    def asked(self, words: str) -> list[Said]:
+    def asked(self, words: str) -> list[AgentReport]:
         """Add the card of a person's prompt; the stream itself does not repeat it."""
         self._turns += 1
         return self._began(f"asked:{self._turns}", words)
 
-    def steered(self, words: str) -> list[Said]:
+    def steered(self, words: str) -> list[AgentReport]:
         """Add the card of what a person says during a turn."""
         self._steers += 1
         return [_of_person(f"user:steer:{self._steers}", words)]
 
-    def answered(self, request: str, *, accepted: bool) -> list[Said]:
+    def answered(self, request: str, *, accepted: bool) -> list[AgentReport]:
         """Record a person's answer to a pending card."""
         kind = (
             CardKind.APPROVAL
@@ -78,7 +78,7 @@ class ClaudeCards:
         state = CardState.DONE if accepted else CardState.DECLINED
         return [Draft(id=f"approval:{request}", kind=kind, state=state), Began()]
 
-    def _began(self, name: str, words: str) -> list[Said]:
+    def _began(self, name: str, words: str) -> list[AgentReport]:
         self._turn = f"turn:{name}"
         return [
             Draft(id=self._turn, kind=CardKind.TURN, state=CardState.RUNNING, title=short(words)),
@@ -86,16 +86,16 @@ class ClaudeCards:
             Began(),
         ]
 
-    def _ended(self, state: CardState, **data: int | None) -> list[Said]:
+    def _ended(self, state: CardState, **data: int | None) -> list[AgentReport]:
         known = {name: value for name, value in data.items() if value is not None}
         turn, self._turn = self._turn, ""
-        ended: list[Said] = [Yielded()]
+        ended: list[AgentReport] = [Yielded()]
         if turn:
             ended.insert(0, Draft(id=turn, kind=CardKind.TURN, state=state, data={**known}))
         return ended
 
-    def _assistant(self, message: Message) -> list[Said]:
-        inner, said = part(message, "message"), list[Said]()
+    def _assistant(self, message: Message) -> list[AgentReport]:
+        inner, said = part(message, "message"), list[AgentReport]()
         if _is_filler(message, inner):
             return []
         streamed = self._messages > 0 and not text(message, "parent_tool_use_id")
@@ -111,7 +111,7 @@ class ClaudeCards:
             return [*_as_failures(said), *self._ended(CardState.FAILED)]
         return said
 
-    def _block(self, block: Message, card_id: str) -> list[Said]:
+    def _block(self, block: Message, card_id: str) -> list[AgentReport]:
         match text(block, "type"):
             case "tool_use" | "server_tool_use" | "mcp_tool_use":
                 draft = tool_card(block)
@@ -123,12 +123,12 @@ class ClaudeCards:
                 words, kind = text(block, "text"), CardKind.TEXT
         return [Draft(id=card_id, kind=kind, state=CardState.DONE, text=words)] if words else []
 
-    def _user(self, message: Message) -> list[Said]:
+    def _user(self, message: Message) -> list[AgentReport]:
         content = part(message, "message").get("content")
         name = text(message, "uuid")
         if isinstance(content, str):
             return self._said_by_person(message, name, content)
-        said = list[Said]()
+        said = list[AgentReport]()
         for block in parts(part(message, "message"), "content"):
             if text(block, "type") == "tool_result":
                 said.append(tool_result(block, part(message, "toolUseResult"), self._kinds))
@@ -136,7 +136,7 @@ class ClaudeCards:
                 said += self._said_by_person(message, name, text(block, "text"))
         return said
 
-    def _said_by_person(self, message: Message, name: str, words: str) -> list[Said]:
+    def _said_by_person(self, message: Message, name: str, words: str) -> list[AgentReport]:
         if words.startswith(INTERRUPTED):
             return [*self._ended(CardState.DECLINED), Interrupted()]
         # Text that a program put there (reminders, outputs of slash commands) is not a person's.
@@ -146,7 +146,7 @@ class ClaudeCards:
             return []
         return self._began(name or f"{self._turns}", words)
 
-    def _piece(self, event: Message) -> list[Said]:
+    def _piece(self, event: Message) -> list[AgentReport]:
         """Append a piece of a block that is being written."""
         at = whole(event, "index") or 0
         card_id = f"m{self._messages}:{at}"
@@ -170,10 +170,10 @@ class ClaudeCards:
                 return []
         return []
 
-    def _result(self, message: Message) -> list[Said]:
+    def _result(self, message: Message) -> list[AgentReport]:
         failed = message.get("is_error") is True
         broken = text(message, "subtype") == "error_during_execution"
-        said = list[Said]()
+        said = list[AgentReport]()
         if failed and not broken:
             words = text(message, "result") or text(message, "subtype")
             said.append(
@@ -184,7 +184,7 @@ class ClaudeCards:
         state = CardState.FAILED if failed else CardState.DONE
         return [*said, *self._ended(state, milliseconds=whole(message, "duration_ms"))]
 
-    def _system(self, message: Message) -> list[Said]:
+    def _system(self, message: Message) -> list[AgentReport]:
         match text(message, "subtype"):
             case "init":
                 title = f"Claude Code {text(message, 'claude_code_version')}".strip()
@@ -206,7 +206,7 @@ class ClaudeCards:
             case _:
                 return []
 
-    def _request(self, message: Message) -> list[Said]:
+    def _request(self, message: Message) -> list[AgentReport]:
         """Add the card of a permission or question that waits for its answer."""
         name, request = text(message, "request_id"), part(message, "request")
         if text(request, "subtype") != "can_use_tool":
@@ -251,7 +251,7 @@ def _of_person(card_id: str, words: str) -> Draft:
     return Draft(card_id, CardKind.TEXT, CardState.DONE, text=words, data={"role": "person"})
 
 
-def _as_failures(said: list[Said]) -> list[Said]:
+def _as_failures(said: list[AgentReport]) -> list[AgentReport]:
     return [
         _status(one.id, "The model could not be asked", CardState.FAILED, one.text or "")
         for one in said

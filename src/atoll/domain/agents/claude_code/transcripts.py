@@ -7,7 +7,7 @@ it runs in, so others are not listed.
 import re
 from collections.abc import Iterator, Sequence
 
-from atoll.domain.agents.card import CardKind, Draft, Said, Value
+from atoll.domain.agents.card import AgentReport, CardKind, Draft, Value
 from atoll.domain.agents.claude_code.cards import ClaudeCards, message_name
 from atoll.domain.agents.conversation import AgentEvent
 from atoll.domain.agents.lenient_json import Message, part, parts, short, text, whole
@@ -78,7 +78,7 @@ def _events(messages: Sequence[Message], thread: str) -> Iterator[AgentEvent]:
     for message in messages:
         if message.get("isSidechain") is True:
             continue
-        said: list[Said] = _steered(cards, message) or cards.take(message)
+        said: list[AgentReport] = _steered(cards, message) or cards.take(message)
         for turn in started_turns(said)[:1]:
             if events.turn:
                 yield from events.ends()
@@ -91,11 +91,11 @@ def _events(messages: Sequence[Message], thread: str) -> Iterator[AgentEvent]:
         yield from events.ends()
 
 
-def _items_of(said: Sequence[Said]) -> list[Said]:
+def _items_of(said: Sequence[AgentReport]) -> list[AgentReport]:
     return [one for one in said if isinstance(one, Draft) and one.kind is not CardKind.QUESTION]
 
 
-def _steered(cards: ClaudeCards, message: Message) -> list[Said]:
+def _steered(cards: ClaudeCards, message: Message) -> list[AgentReport]:
     """Return what a person said during a turn, which a transcript holds as an attachment."""
     attachment = part(message, "attachment")
     if text(attachment, "type") != "queued_command":

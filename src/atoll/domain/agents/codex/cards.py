@@ -4,7 +4,16 @@ An instance translates one conversation. `codex exec --json` and rollout files a
 `codex.files`.
 """
 
-from atoll.domain.agents.card import Began, CardKind, CardState, Draft, Option, Said, Value, Yielded
+from atoll.domain.agents.card import (
+    AgentReport,
+    Began,
+    CardKind,
+    CardState,
+    Draft,
+    Option,
+    Value,
+    Yielded,
+)
 from atoll.domain.agents.codex.items import command_text, item_card, plain, plan_text
 from atoll.domain.agents.lenient_json import (
     Message,
@@ -43,7 +52,7 @@ class CodexCards:
     def __init__(self) -> None:
         self._pending: dict[str, CardKind] = {}
 
-    def take(self, message: Message) -> list[Said]:
+    def take(self, message: Message) -> list[AgentReport]:
         """Translate one message of the server."""
         method, params = text(message, "method"), part(message, "params")
         if not method:
@@ -56,7 +65,7 @@ class CodexCards:
             return [Draft(id=card_id, kind=kind, text=words, append=True)]
         return self._notified(method, params)
 
-    def answered(self, request: str, *, accepted: bool) -> list[Said]:
+    def answered(self, request: str, *, accepted: bool) -> list[AgentReport]:
         """Record a person's answer to a pending card."""
         kind = self._pending.pop(request, None)
         if kind is None:
@@ -64,7 +73,7 @@ class CodexCards:
         state = CardState.DONE if accepted else CardState.DECLINED
         return [Draft(id=f"approval:{request}", kind=kind, state=state), Began()]
 
-    def _notified(self, method: str, params: Message) -> list[Said]:
+    def _notified(self, method: str, params: Message) -> list[AgentReport]:
         match method:
             case "item/started" | "item/completed":
                 card = item_card(part(params, "item"), done=method.endswith("completed"))
@@ -84,9 +93,9 @@ class CodexCards:
             case _:
                 return []
 
-    def _completed(self, turn: Message) -> list[Said]:
+    def _completed(self, turn: Message) -> list[AgentReport]:
         state = _TURN_STATES.get(text(turn, "status"), CardState.DONE)
-        said: list[Said] = [_turn(turn, state), Yielded()]
+        said: list[AgentReport] = [_turn(turn, state), Yielded()]
         error = text(part(turn, "error"), "message")
         if error:
             card_id = f"end:{text(turn, 'id')}"
@@ -96,7 +105,7 @@ class CodexCards:
             said.insert(0, failed)
         return said
 
-    def _request(self, request: str, method: str, params: Message) -> list[Said]:
+    def _request(self, request: str, method: str, params: Message) -> list[AgentReport]:
         """Add the card of a request that the server waits for."""
         if method == "item/tool/requestUserInput":
             card = _question(request, params)

@@ -1,6 +1,15 @@
 """Codex's app-server: JSON-RPC lines without the `jsonrpc` field (`codex app-server`)."""
 
-from atoll.domain.agents.card import Began, Card, CardKind, CardState, Draft, Said, Value, Yielded
+from atoll.domain.agents.card import (
+    AgentReport,
+    Began,
+    Card,
+    CardKind,
+    CardState,
+    Draft,
+    Value,
+    Yielded,
+)
 from atoll.domain.agents.codex.cards import CodexCards
 from atoll.domain.agents.codex.settings import CodexSettings
 from atoll.domain.agents.codex.turns import CodexTurns, opens
@@ -119,7 +128,7 @@ class CodexConversation:
         held = self._settings.held(method, params)
         traced: Outgoing = {"trace": {"traceparent": trace}} if trace else {}
         line: Outgoing = {"method": method, "id": name, "params": held, **traced}
-        said: tuple[Said, ...] = ()
+        said: tuple[AgentReport, ...] = ()
         thread = text(params, "threadId")
         if method == "turn/start" and thread:
             self._turns.begins(thread)
@@ -150,7 +159,7 @@ class CodexConversation:
             if self._turns.thread_of(params) == thread:
                 del self._requests[name]
 
-    def _requested(self, message: Message, method: str, said: tuple[Said, ...]) -> Step:
+    def _requested(self, message: Message, method: str, said: tuple[AgentReport, ...]) -> Step:
         number = message["id"]
         if not said:
             error: dict[str, Value] = {"code": _UNSUPPORTED, "message": f"{method} is not served"}
@@ -161,7 +170,7 @@ class CodexConversation:
     def _answered(self, message: Message, key: str, method: str, params: Message) -> Step:
         """Handle the response to a request of a worker."""
         if "error" in message:
-            said: tuple[Said, ...] = ()
+            said: tuple[AgentReport, ...] = ()
             if method == "turn/start":
                 self._turns.refused(text(params, "threadId"))
                 said = () if self._turns.working else (Yielded(),)

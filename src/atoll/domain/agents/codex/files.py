@@ -2,7 +2,15 @@
 
 import msgspec
 
-from atoll.domain.agents.card import Began, CardKind, CardState, Draft, Interrupted, Said, Yielded
+from atoll.domain.agents.card import (
+    AgentReport,
+    Began,
+    CardKind,
+    CardState,
+    Draft,
+    Interrupted,
+    Yielded,
+)
 from atoll.domain.agents.codex.items import command_text, item_card, plain
 from atoll.domain.agents.lenient_json import Message, part, short, text, whole
 
@@ -16,7 +24,7 @@ class CodexExecCards:
     def __init__(self) -> None:
         self._turns = 0
 
-    def take(self, message: Message) -> list[Said]:
+    def take(self, message: Message) -> list[AgentReport]:
         """Translate one line."""
         kind = text(message, "type")
         match kind:
@@ -49,7 +57,7 @@ class CodexExecCards:
 class CodexRolloutCards:
     """Translator of the lines of one rollout file: Codex's record of a TUI session."""
 
-    def take(self, message: Message) -> list[Said]:
+    def take(self, message: Message) -> list[AgentReport]:
         """Translate one line."""
         payload = part(message, "payload")
         match text(message, "type"):
@@ -61,7 +69,7 @@ class CodexRolloutCards:
                 return []
 
 
-def _event(payload: Message) -> list[Said]:
+def _event(payload: Message) -> list[AgentReport]:
     turn = f"turn:{text(payload, 'turn_id')}"
     match text(payload, "type"):
         case "task_started" | "turn_started":
@@ -83,18 +91,18 @@ def _event(payload: Message) -> list[Said]:
             return []
 
 
-def _completed(payload: Message, turn: str) -> list[Said]:
+def _completed(payload: Message, turn: str) -> list[AgentReport]:
     took, error = whole(payload, "duration_ms"), text(part(payload, "error"), "message")
     state = CardState.FAILED if error else CardState.DONE
     data = {} if took is None else {"milliseconds": took}
-    ended: list[Said] = [Draft(turn, CardKind.TURN, state, data={**data}), Yielded()]
+    ended: list[AgentReport] = [Draft(turn, CardKind.TURN, state, data={**data}), Yielded()]
     if not error:
         return ended
     card_id, title = f"end:{text(payload, 'turn_id')}", "The turn failed"
     return [Draft(card_id, CardKind.STATUS, state, title=title, text=error), *ended]
 
 
-def _call(payload: Message) -> list[Said]:
+def _call(payload: Message) -> list[AgentReport]:
     """Add the card of a tool call. Commands show at once; their output comes later as an item."""
     name, card_id = text(payload, "name"), text(payload, "call_id")
     if plain(name) not in _CALLS_OF_COMMANDS or not card_id:

@@ -7,7 +7,7 @@ an answer that calls no tool ends it.
 
 import msgspec
 
-from atoll.domain.agents.card import CardKind, CardState, Draft, Said, Value
+from atoll.domain.agents.card import AgentReport, CardKind, CardState, Draft, Value
 from atoll.domain.agents.lenient_json import (
     Message,
     changed,
@@ -39,7 +39,7 @@ class _Turns:
     def __init__(self) -> None:
         self._open = ""
 
-    def asked(self, name: str, words: str) -> list[Said]:
+    def asked(self, name: str, words: str) -> list[AgentReport]:
         """Add the card of a person's prompt."""
         said = self.ended()
         self._open = f"turn:{name}"
@@ -50,7 +50,7 @@ class _Turns:
             Draft(f"user:{name}", CardKind.TEXT, CardState.DONE, text=words, data=role),
         ]
 
-    def ended(self, state: CardState = CardState.DONE) -> list[Said]:
+    def ended(self, state: CardState = CardState.DONE) -> list[AgentReport]:
         """End the turn: the answer was the last one, or an error took its place."""
         name, self._open = self._open, ""
         return [Draft(name, CardKind.TURN, state)] if name else []
@@ -63,7 +63,7 @@ class QwenCards:
         self._turns = _Turns()
         self._kinds: dict[str, CardKind] = {}
 
-    def take(self, message: Message) -> list[Said]:
+    def take(self, message: Message) -> list[AgentReport]:
         """Translate one line."""
         name, said = text(message, "uuid"), parts(part(message, "message"), "parts")
         match text(message, "type"):
@@ -80,8 +80,8 @@ class QwenCards:
             case _:
                 return []
 
-    def _answered(self, name: str, said: list[Message]) -> list[Said]:
-        cards: list[Said] = []
+    def _answered(self, name: str, said: list[Message]) -> list[AgentReport]:
+        cards: list[AgentReport] = []
         for number, one in enumerate(said):
             if call := part(one, "functionCall"):
                 card = _call(call, CardState.RUNNING)
@@ -106,7 +106,7 @@ class GeminiCards:
     def __init__(self) -> None:
         self._turns = _Turns()
 
-    def take(self, message: Message) -> list[Said]:
+    def take(self, message: Message) -> list[AgentReport]:
         """Translate one line."""
         name = text(message, "id")
         match text(message, "type"):
@@ -123,8 +123,8 @@ class GeminiCards:
             case _:
                 return []
 
-    def _answered(self, name: str, message: Message) -> list[Said]:
-        cards: list[Said] = []
+    def _answered(self, name: str, message: Message) -> list[AgentReport]:
+        cards: list[AgentReport] = []
         thoughts = [text(one, "description", "subject") for one in parts(message, "thoughts")]
         if any(thoughts):
             words = "\n".join(filter(None, thoughts))
@@ -140,7 +140,7 @@ class GeminiCards:
         return [*cards, *self._turns.ended()] if words and not calls else cards
 
 
-def _refusal(event: Message) -> list[Said]:
+def _refusal(event: Message) -> list[AgentReport]:
     """Return the card of a request that the provider refused; its turn's end is reported by a
     hook."""
     words = text(event, "error_message")

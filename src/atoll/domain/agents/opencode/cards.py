@@ -6,7 +6,7 @@ tool card shows that it works.
 
 import msgspec
 
-from atoll.domain.agents.card import CardKind, CardState, Draft, Said, Value
+from atoll.domain.agents.card import AgentReport, CardKind, CardState, Draft, Value
 from atoll.domain.agents.lenient_json import Message, changed, part, parts, remember, short, text
 
 _KINDS = {
@@ -27,7 +27,7 @@ class OpencodeCards:
         self._roles: dict[str, str] = {}
         self._turn = ""
 
-    def take(self, message: Message) -> list[Said]:
+    def take(self, message: Message) -> list[AgentReport]:
         """Translate one event."""
         told = part(message, "properties")
         match text(message, "type"):
@@ -44,7 +44,7 @@ class OpencodeCards:
             case _:
                 return []
 
-    def _part(self, piece: Message) -> list[Said]:
+    def _part(self, piece: Message) -> list[AgentReport]:
         name, words = text(piece, "id"), text(piece, "text")
         match text(piece, "type"):
             case "text" if words:
@@ -58,7 +58,7 @@ class OpencodeCards:
             case _:
                 return []
 
-    def _asked(self, piece: Message, words: str) -> list[Said]:
+    def _asked(self, piece: Message, words: str) -> list[AgentReport]:
         """Add the card of a person's prompt; text that opencode adds by itself is left out."""
         if piece.get("synthetic") is True:
             return []
@@ -71,11 +71,11 @@ class OpencodeCards:
             Draft(text(piece, "id"), CardKind.TEXT, CardState.DONE, text=words, data=role),
         ]
 
-    def _ended(self, state: CardState) -> list[Said]:
+    def _ended(self, state: CardState) -> list[AgentReport]:
         name, self._turn = self._turn, ""
         return [Draft(name, CardKind.TURN, state)] if name else []
 
-    def _failed(self, error: Message) -> list[Said]:
+    def _failed(self, error: Message) -> list[AgentReport]:
         if text(error, "name") == "MessageAbortedError":
             return self._ended(CardState.DECLINED)
         words = text(part(error, "data"), "message") or text(error, "name")

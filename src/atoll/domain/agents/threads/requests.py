@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from atoll.domain.agents.card import CardKind, CardState, Draft, Said, Value
+from atoll.domain.agents.card import AgentReport, CardKind, CardState, Draft, Value
 from atoll.domain.agents.conversation import AgentEvent, Reply
 from atoll.domain.agents.lenient_json import Message, part, parts, short, text
 from atoll.domain.errors import Invalid
@@ -102,7 +102,7 @@ def fitting(turns: Sequence[dict[str, Value]]) -> list[Value]:
     return kept
 
 
-def started_turns(said: Sequence[Said]) -> list[str]:
+def started_turns(said: Sequence[AgentReport]) -> list[str]:
     """Return the ids of the turns that a transcript's line begins."""
     return [
         one.id.removeprefix("turn:")

@@ -6,7 +6,7 @@ the same. Each item is completed once, also one whose text the agent sends in pi
 
 from collections.abc import Sequence
 
-from atoll.domain.agents.card import CardKind, CardState, Draft, Said, Value
+from atoll.domain.agents.card import AgentReport, CardKind, CardState, Draft, Value
 from atoll.domain.agents.conversation import AgentEvent
 from atoll.domain.agents.lenient_json import Message, remember
 from atoll.domain.agents.threads.items import (
@@ -56,7 +56,7 @@ class ThreadEvents:
 
     def heard(
         self,
-        said: Sequence[Said],
+        said: Sequence[AgentReport],
         *,
         name: str = "",
         given: Message | None = None,

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from atoll.domain.ids import OrgId, SandboxId
-from atoll.domain.overview.usage import DoorCounts, Standing, UsageBucket, UsageRange
+from atoll.domain.overview.usage import DoorCounts, Gauges, UsageBucket, UsageRange
 
 
 class UsageRows(Protocol):
@@ -28,11 +28,11 @@ class UsageRows(Protocol):
         """Return the stored buckets of a range, of the organization and of `INSTALLATION`."""
         ...
 
-    async def standings(self) -> Mapping[OrgId, Standing]:
+    async def standings(self) -> Mapping[OrgId, Gauges]:
         """Return what there is now, by organization; one with nothing is missing."""
         ...
 
-    async def standing(self, org_id: OrgId) -> Standing:
+    async def standing(self, org_id: OrgId) -> Gauges:
         """Return what an organization has now."""
         ...
 

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from atoll.domain.errors import AtollError
 from atoll.domain.secrets.secret import no_key
-from atoll.ports.extension import Capabilities, Extension, Unloaded, Watched
+from atoll.ports.extension import Capabilities, Extension, MissingExtension, Watched
 from atoll.surfaces.http.body.answers import instant
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
@@ -25,7 +25,7 @@ async def list_extensions(context: RequestContext) -> api.ExtensionList:
         able = view.capabilities
         if able and able.needs_key and not await backends.keys.has(context.caller, name):
             shown[name] = replace(view, available=False, reason=no_key(name))
-    for one in backends.unloaded:
+    for one in backends.missing_extensions:
         # Another project's package may carry a name that is taken: both are shown.
         name = f"{one.name} of {one.package}" if one.name in shown else one.name
         shown[name] = _missing(one, name)
@@ -54,7 +54,7 @@ async def end_strays(context: RequestContext) -> api.ReapedView:
     return answer_of(api.ReapedView, await context.atoll.backends.strays.end())
 
 
-def _missing(one: Unloaded, name: str) -> api.ExtensionView:
+def _missing(one: MissingExtension, name: str) -> api.ExtensionView:
     reason = f"{one.package}: {one.reason}" if one.package else one.reason
     return api.ExtensionView(
         name=name, available=False, reason=reason, trouble=None, capabilities=None

@@ -36,7 +36,7 @@ def token_may(scope: Scope, access: TokenAccess) -> bool:
     if access.subscribed:
         return _subscribed_may(scope, access)
     if access.sandbox_id is not None:
-        return _inside_may(scope, access.sandbox_id)
+        return _may_from_inside(scope, access.sandbox_id)
     return True
 
 
@@ -60,7 +60,7 @@ def _model(name: str) -> str:
     return f"/v1/projections/{name}/stream"
 
 
-def _inside_may(scope: Scope, sandbox_id: SandboxId) -> bool:
+def _may_from_inside(scope: Scope, sandbox_id: SandboxId) -> bool:
     path: str = scope["path"]
     if path == MCP:
         kind: str = scope["type"]

@@ -33,7 +33,7 @@ async def running(host: WorkerHost, worker: WorkerRecord) -> WorkerRecord:
     """Return the worker as it is once its agent serves requests."""
     place = await host.provision(worker)
     placed = replace(worker, sandbox_id=place.sandbox_id)
-    return replace(placed, agent_id=await host.start_codex(placed))
+    return replace(placed, agent_id=await host.start_agent(placed))
 
 
 async def heard(
@@ -112,7 +112,7 @@ class WorkerHostContract(WorkerHostHarness):
         first = await running(host, worker)
         again = await running(host, first)
         assert (again.sandbox_id, again.agent_id) == (first.sandbox_id, first.agent_id)
-        assert await host.snapshot(first) is None
+        assert await host.lost_reason(first) is None
 
     async def test_request_that_is_repeated_has_one_receipt(
         self, host: WorkerHost, worker: WorkerRecord, ping: WorkerRequest
@@ -201,11 +201,11 @@ class WorkerHostContract(WorkerHostHarness):
     ) -> None:
         served = await running(host, worker)
         await self.end(host, served)
-        assert await host.snapshot(served)
+        assert await host.lost_reason(served)
         with pytest.raises(AtollError):
             await host.request(served, ping, wait_ms=WAIT_MS)
         again = await self.reattached(host, served)
-        assert await host.snapshot(again) is None
+        assert await host.lost_reason(again) is None
         assert isinstance(await host.request(again, ping, wait_ms=WAIT_MS), Response)
 
     async def test_killed_worker_has_each_request_settled_once_it_is_reattached(
@@ -215,7 +215,7 @@ class WorkerHostContract(WorkerHostHarness):
         answered = await host.request(served, ping, wait_ms=WAIT_MS)
         assert await host.request(served, held, wait_ms=0) is None
         await self.kill(host, served)
-        assert await host.snapshot(served)
+        assert await host.lost_reason(served)
         with pytest.raises(AtollError):
             await host.request(served, _numbered(ping, 2), wait_ms=WAIT_MS)
         again = await self.reattached(host, served)
@@ -255,7 +255,7 @@ class WorkerHostContract(WorkerHostHarness):
             await host.stop(served)
         removed = await host.teardown(served)
         assert (len(removed.removed), removed.leftovers) == (1, ())
-        assert await host.snapshot(served) is not None
+        assert await host.lost_reason(served) is not None
         assert (await host.teardown(served)).leftovers == ()
         await host.quiet(served)
 

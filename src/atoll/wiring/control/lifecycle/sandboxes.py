@@ -21,7 +21,7 @@ from atoll.ports import (
     Vault,
 )
 from atoll.ports.agents import AgentShelf
-from atoll.ports.extension import Unloaded
+from atoll.ports.extension import MissingExtension
 from atoll.ports.outside.issuer import AgentIssuer
 from atoll.ports.outside.mount_grants import MountGrants
 from atoll.services.approvals.requests import ApprovalRequests
@@ -44,7 +44,7 @@ from atoll.services.logins.lent import ExposureRules, LentLogins
 from atoll.services.logins.upkeep import LoginServices
 from atoll.services.people.ownership import settle_remnants
 from atoll.services.policies.network_boundary import NetworkBoundary
-from atoll.services.policies.policies import Inside, Policies
+from atoll.services.policies.policies import GrantInsideAccess, Policies
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.previews.previews import remove_previews
 from atoll.services.provisioning.bring_up import BringUpSteps
@@ -105,10 +105,10 @@ class SandboxPorts:
     metadata: MetadataFiles | None = None
     grants: MountGrants | None = None
     shelf: AgentShelf | None = None
-    keyed: Callable[[], Awaitable[frozenset[str]]] | None = None
+    providers_with_key: Callable[[], Awaitable[frozenset[str]]] | None = None
     api_url: str | None = None
-    inside: Inside | None = None
-    unloaded: tuple[Unloaded, ...] = ()
+    inside: GrantInsideAccess | None = None
+    missing_extensions: tuple[MissingExtension, ...] = ()
     installed: Collection[str] = ()
     issuers: Mapping[str, AgentIssuer] = field(default_factory=dict)
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from atoll.domain.hosts.host import Host
 from atoll.ports import Extension, Store, Vault
-from atoll.ports.extension import ListHosts, Unloaded
+from atoll.ports.extension import ListHosts, MissingExtension
 from atoll.ports.outside.desktops import LinkedDesktops, nobody_linked
 from atoll.services.application import Backends
 from atoll.services.ground import Ground
@@ -32,7 +32,7 @@ class BackendPorts(Protocol):
         ...
 
     @property
-    def unloaded(self) -> tuple[Unloaded, ...]:
+    def missing_extensions(self) -> tuple[MissingExtension, ...]:
         """Return those that could not be made."""
         ...
 
@@ -71,7 +71,7 @@ def build_backends(
     keys = VendorKeys(ground.store, ports.vault)
     strays = Strays(ground, ports.extensions)
     routes = Routes(ground, sandboxes, ports.extensions, ports.installed)
-    return Backends(ports.extensions, hosts, routes, keys, strays, ports.unloaded)
+    return Backends(ports.extensions, hosts, routes, keys, strays, ports.missing_extensions)
 
 
 def evacuations_of(

@@ -12,7 +12,7 @@ from atoll.domain.overview.usage import (
     FINE,
     INSTALLATION,
     DoorCounts,
-    Standing,
+    Gauges,
     UsageBucket,
     UsageRange,
     bucket_of,
@@ -31,16 +31,16 @@ ONE = DoorCounts(requests=1, bytes_in=5, tokens_out=2**40, calls=1, tokens_cache
 
 
 async def check_buckets_sum_counts_and_hold_the_highest_standing(store: Store) -> None:
-    first = UsageBucket(PERSONAL_ORG, AT, Standing(3, 2, 1, 0), ONE)
+    first = UsageBucket(PERSONAL_ORG, AT, Gauges(3, 2, 1, 0), ONE)
     async with store.begin() as rows:
         await rows.usage.add(first, FINE)
-        await rows.usage.add(replace(first, standing=Standing(1, 4, 0, 0)), FINE)
+        await rows.usage.add(replace(first, standing=Gauges(1, 4, 0, 0)), FINE)
         await rows.usage.add(replace(first, at=AT + FINE), FINE)
         await rows.usage.add(replace(first, at=bucket_of(NOW, COARSE)), COARSE)
         await rows.usage.add(replace(first, org_id=ELSE), FINE)
-        await rows.usage.add(UsageBucket(INSTALLATION, AT, Standing(), DoorCounts()), FINE)
-    both = UsageBucket(PERSONAL_ORG, AT, Standing(3, 4, 1, 0), ONE.plus(ONE))
-    watched = UsageBucket(INSTALLATION, AT, Standing(), DoorCounts())
+        await rows.usage.add(UsageBucket(INSTALLATION, AT, Gauges(), DoorCounts()), FINE)
+    both = UsageBucket(PERSONAL_ORG, AT, Gauges(3, 4, 1, 0), ONE.plus(ONE))
+    watched = UsageBucket(INSTALLATION, AT, Gauges(), DoorCounts())
     async with store.read() as rows:
         found = await rows.usage.buckets(PERSONAL_ORG, UsageRange(AT, AT + FINE, FINE))
         assert found == [watched, both]
@@ -62,7 +62,7 @@ async def check_counts_of_a_sandbox_are_their_sum(store: Store) -> None:
 
 
 async def check_old_buckets_of_one_width_are_dropped(store: Store) -> None:
-    old = UsageBucket(PERSONAL_ORG, bucket_of(NOW, COARSE), Standing(), ONE)
+    old = UsageBucket(PERSONAL_ORG, bucket_of(NOW, COARSE), Gauges(), ONE)
     async with store.begin() as rows:
         for width in (FINE, COARSE):
             await rows.usage.add(old, width)
@@ -88,17 +88,17 @@ async def check_standing_counts_what_runs_by_organization(store: Store) -> None:
         await rows.sessions.put(one, f"{COMMAND}1", NOW)
     async with store.read() as rows:
         assert await rows.usage.standings() == {
-            PERSONAL_ORG: Standing(sandboxes=1, agents=2, working=1, sessions=1),
-            ELSE: Standing(sandboxes=1),
+            PERSONAL_ORG: Gauges(sandboxes=1, agents=2, working=1, sessions=1),
+            ELSE: Gauges(sandboxes=1),
         }
-        assert await rows.usage.standing(ELSE) == Standing(sandboxes=1)
+        assert await rows.usage.standing(ELSE) == Gauges(sandboxes=1)
         mine = await rows.usage.standing(PERSONAL_ORG)
-        assert mine == Standing(sandboxes=1, agents=2, working=1, sessions=1)
-        assert await rows.usage.standing(OrgId("org_none")) == Standing()
+        assert mine == Gauges(sandboxes=1, agents=2, working=1, sessions=1)
+        assert await rows.usage.standing(OrgId("org_none")) == Gauges()
 
 
 async def check_buckets_of_a_day_ago_are_not_in_the_range(store: Store) -> None:
-    old = UsageBucket(PERSONAL_ORG, AT - timedelta(days=1), Standing(1, 0, 0, 0), ONE)
+    old = UsageBucket(PERSONAL_ORG, AT - timedelta(days=1), Gauges(1, 0, 0, 0), ONE)
     async with store.begin() as rows:
         await rows.usage.add(old, FINE)
         assert await rows.usage.buckets(PERSONAL_ORG, UsageRange(AT, AT + FINE, FINE)) == []

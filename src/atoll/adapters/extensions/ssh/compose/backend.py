@@ -60,8 +60,8 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
-    """A host in use: its files, and the way to its Engine."""
+class _StackHost:
+    """A host of stacks: their files, and the way to its Engine."""
 
     files: StackFiles
     forward: Forward
@@ -69,8 +69,8 @@ class _Standing:
     @asynccontextmanager
     async def engine(self) -> AsyncIterator[FarEngine]:
         """Yield the Engine."""
-        async with self.engine_and_socket() as (made, _):
-            yield made
+        async with self.engine_and_socket() as (engine, _):
+            yield engine
 
     @asynccontextmanager
     async def engine_and_socket(self) -> AsyncIterator[tuple[FarEngine, Path]]:
@@ -78,8 +78,8 @@ class _Standing:
         why its host cannot, if it is that."""
         shell = self.forward.shell
         try:
-            async with self.forward.opened() as path, engine_at(path, shell.label) as made:
-                yield made, path
+            async with self.forward.opened() as path, engine_at(path, shell.label) as engine:
+                yield engine, path
         except Unavailable:
             await shell.run(":", seconds=COMMAND_SECONDS)
             raise
@@ -119,48 +119,48 @@ class ComposeBackend:
         """Bring the stack up on the request's host. Raises `Invalid` for a file with what is not
         allowed, `Failed` with the words of compose or of the agent's container."""
         stack = _stack(request)
-        standing = await self._standing(request.host)
-        files = await standing.files.prepare(request)
-        async with standing.engine_and_socket() as (far, path):
+        host = await self._stack_host(request.host)
+        files = await host.files.prepare(request)
+        async with host.engine_and_socket() as (far, path):
             await far.check_version()
             await self._sweep(far)
-            await self._ended(far, request.sandbox_id)
-            written = document(stack, self._terms(request, terms), files)
-            for each in stack.notes:
-                request.report(f"{each}.")
+            await self._remove_containers(far, request.sandbox_id)
+            compose_file = document(stack, self._terms(request, terms), files)
+            for note in stack.notes:
+                request.report(f"{note}.")
             request.report(f"Starting {len(stack.services)} services on host {request.host}.")
             try:
-                await (await self._program()).up(path, self._project(request), written)
-                await standing.files.give_key(request.sandbox_id, terms.key)
+                await (await self._program()).up(path, self._project(request), compose_file)
+                await host.files.give_key(request.sandbox_id, terms.key)
                 await self._ready(far, request)
                 await self._check_services(far, request, stack)
             except BaseException:
                 # Nothing half-built runs on; volumes of an earlier start stay.
                 with suppress(AtollError):
-                    await self._ended(far, request.sandbox_id)
+                    await self._remove_containers(far, request.sandbox_id)
                 raise
         return self._place(request, stack)
 
     async def attach(self, request: Provision) -> FarPlace | None:
         """Return the stack whose agent runs in this generation; None when none does."""
-        standing = await self._standing(request.host)
-        async with standing.engine() as far:
-            found = await far.containers(
+        host = await self._stack_host(request.host)
+        async with host.engine() as far:
+            containers = await far.containers(
                 *self._mine,
                 f"{SANDBOX_LABEL}={request.sandbox_id}",
                 f"{GENERATION_LABEL}={request.generation}",
                 f"{SERVICE_LABEL}={AGENT}",
             )
-            if not any(each.state == "running" for each in found):
+            if not any(each.state == "running" for each in containers):
                 return None
         return self._place(request, _stack(request))
 
     async def carry(self, box: FarBox, near: socket.socket) -> None:
         """Carry bytes by a connection of its own. Raises `Unavailable` with the client's words, and
         `MachineLost` once the Engine says that the agent's container does not run."""
-        standing = await self._standing(_host_of(box))
+        host = await self._stack_host(_host_of(box))
         try:
-            await standing.files.carry(box.sandbox_id, near)
+            await host.files.carry(box.sandbox_id, near)
         except Unavailable:
             why = await self.cause(box)
             if why is not None:
@@ -169,18 +169,20 @@ class ComposeBackend:
 
     async def cause(self, box: FarBox) -> str | None:
         """Return why nothing of a sandbox runs; None while the agent's container does."""
-        standing = await self._standing(_host_of(box))
-        async with standing.engine() as far:
-            found = await far.containers(
+        host = await self._stack_host(_host_of(box))
+        async with host.engine() as far:
+            containers = await far.containers(
                 *self._mine,
                 f"{SANDBOX_LABEL}={box.sandbox_id}",
                 f"{GENERATION_LABEL}={box.generation}",
                 f"{SERVICE_LABEL}={AGENT}",
             )
-        if found and found[0].state not in ("exited", "dead"):
+        if containers and containers[0].state not in ("exited", "dead"):
             return None
-        how = f"ended: {found[0].status or found[0].state}" if found else "was removed"
-        return f"{standing.forward.shell.label}: the container of the agent {how}"
+        how = (
+            f"ended: {containers[0].status or containers[0].state}" if containers else "was removed"
+        )
+        return f"{host.forward.shell.label}: the container of the agent {how}"
 
     async def teardown(self, box: FarBox, *, keep_state: bool) -> CleanupReport:
         """Remove containers and networks; without `keep_state` volumes and files, too."""
@@ -190,22 +192,22 @@ class ComposeBackend:
         if name not in await self.find_hosts():
             left = f"the stack on host {name}, which is not known any more"
             return CleanupReport(leftovers=(left,))
-        standing = await self._standing(name)
-        async with standing.engine() as far:
-            gone = await self._ended(far, box.sandbox_id)
+        host = await self._stack_host(name)
+        async with host.engine() as far:
+            removed_parts = await self._remove_containers(far, box.sandbox_id)
             if not keep_state:
                 labels = (self._home, f"{SANDBOX_LABEL}={box.sandbox_id}")
                 volumes = await far.remove_volumes(*labels)
-                gone += [f"{volumes} volumes"] if volumes else []
-        files = await standing.files.end(box.sandbox_id, keep=keep_state)
-        removed = tuple(f"{what} on host {name}" for what in gone)
+                removed_parts += [f"{volumes} volumes"] if volumes else []
+        files = await host.files.end(box.sandbox_id, keep=keep_state)
+        removed = tuple(f"{what} on host {name}" for what in removed_parts)
         return CleanupReport(removed + files.removed, files.leftovers)
 
     async def refresh(self, boxes: Sequence[FarBox], source: str) -> None:
         """Bring new objects to each host of these stacks once."""
         names = sorted({_host_of(box) for box in boxes})
-        standing = [await self._standing(name) for name in names]
-        await refresh_all([each.files.machine for each in standing], source)
+        hosts = [await self._stack_host(name) for name in names]
+        await refresh_all([host.files.machine for host in hosts], source)
 
     async def close(self) -> None:
         """Close the shared connections."""
@@ -245,10 +247,10 @@ class ComposeBackend:
             if (each.labels or {}).get(SERVICE_LABEL) == AGENT and each.state in ("exited", "dead")
         }
         for sandbox in filter(None, ended - alive):
-            await self._ended(far, sandbox)
+            await self._remove_containers(far, sandbox)
             _log.info("stack_swept", sandbox=sandbox)
 
-    async def _ended(self, far: FarEngine, sandbox_id: str) -> list[str]:
+    async def _remove_containers(self, far: FarEngine, sandbox_id: str) -> list[str]:
         """Stop and remove containers and networks of a sandbox. Returns what was removed."""
         sandbox = f"{SANDBOX_LABEL}={sandbox_id}"
         counts = (
@@ -304,19 +306,19 @@ class ComposeBackend:
             bare=profile.workspace.access is Access.NONE,
         )
 
-    async def _standing(self, name: str) -> _Standing:
+    async def _stack_host(self, name: str) -> _StackHost:
         host = (await self.find_hosts()).get(name)
         if host is None:
             raise Failed(f"host {name!r} is not known any more: its sandboxes cannot be reached")
-        known = self._machines.get(name)
-        if known is None or known[0] != host:
+        connection = self._machines.get(name)
+        if connection is None or connection[0] != host:
             client = SshClient(name, host, self.places.folder)
             machine = Machine(client, self.tag, self.places.programs, self.kind)
-            known = host, client, machine
-            self._machines[name] = known
-        _, client, machine = known
+            connection = host, client, machine
+            self._machines[name] = connection
+        _, client, machine = connection
         programs = await machine.send_programs()
-        return _Standing(StackFiles(machine), Forward(client, programs))
+        return _StackHost(StackFiles(machine), Forward(client, programs))
 
     def _place(self, request: Provision, stack: Stack) -> FarPlace:
         box = FarBox(
