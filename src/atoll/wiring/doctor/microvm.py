@@ -48,11 +48,11 @@ def clear(home: Path) -> None:
 
 
 def _stop(folder: Path, owner: int | None = None) -> None:
-    from atoll.adapters.extensions.microvm.running import Running
+    from atoll.adapters.extensions.microvm.running import Machine
 
     if owner is not None:
         kernel.drop_to(owner)
-    asyncio.run(Running(folder).stop())
+    asyncio.run(Machine(folder).stop())
 
 
 def findings(home: Path) -> Iterator[Finding]:

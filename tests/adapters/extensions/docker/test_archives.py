@@ -6,7 +6,7 @@ import tarfile
 
 import pytest
 
-from atoll.adapters.extensions.docker.archives import untagged
+from atoll.adapters.extensions.docker.archives import remove_tags
 from atoll.domain.errors import Invalid
 
 HEX = "ab" * 32
@@ -39,7 +39,7 @@ def plain(name: str, content: object) -> Entry:
 
 def sent(archive: io.BytesIO) -> dict[str, bytes | str]:
     """What the daemon would read."""
-    made = io.BytesIO(b"".join(untagged(archive)))
+    made = io.BytesIO(b"".join(remove_tags(archive)))
     found: dict[str, bytes | str] = {}
     with tarfile.open(fileobj=made) as tar:
         for entry in tar:

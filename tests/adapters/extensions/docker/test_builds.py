@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from atoll.adapters.extensions.docker.builds import MAX_LINES, Builds
-from atoll.adapters.extensions.docker.engine import Building, Engine
+from atoll.adapters.extensions.docker.engine import BuildRequest, Engine
 from atoll.adapters.extensions.docker.images import find
 from atoll.adapters.extensions.docker.settings import BuildRules, DockerSettings
 from atoll.domain.errors import AtollError, Failed, Forbidden, Invalid, LimitReached
@@ -149,7 +149,7 @@ async def test_tag_moved_while_it_is_built_stays_the_image_that_was_judged(
     builds.rules = BuildRules(bases=("atoll-test/moved:*",))
     plain = Engine.build
 
-    def build(self: Engine, building: Building, limits: Mapping[str, str]) -> Any:
+    def build(self: Engine, building: BuildRequest, limits: Mapping[str, str]) -> Any:
         daemon.run("tag", "atoll-test/other:1", base)
         return plain(self, building, limits)
 
@@ -255,7 +255,9 @@ async def built_as_it_lies(engine: Engine, text: str) -> str:
     packed.seek(0)
     limits = {"networkmode": "none", "nocache": "1"}
     try:
-        lines = [line async for line in engine.build(Building("atoll-test/raw", packed), limits)]
+        lines = [
+            line async for line in engine.build(BuildRequest("atoll-test/raw", packed), limits)
+        ]
     except Failed as err:
         return err.message
     return "".join(line.stream for line in lines)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.adapters.extensions.docker.context import pack, read_ignored, recipe_of
-from atoll.adapters.extensions.docker.dockerfile import allowed, check_triggers, read_recipe
+from atoll.adapters.extensions.docker.dockerfile import check_triggers, may_be_base, read_recipe
 from atoll.adapters.extensions.docker.pulls import is_reference
 from atoll.adapters.extensions.docker.settings import BuildRules
 from atoll.domain.errors import Invalid, LimitReached
@@ -159,10 +159,10 @@ def test_triggers_of_a_base_are_judged_as_the_recipe_is() -> None:
 
 
 def test_bases_are_allowed_by_pattern() -> None:
-    assert allowed("debian:12", None)
-    assert allowed("debian:12", ("debian:*",))
-    assert not allowed("debian:12", ("alpine", "example.com/debian:*"))
-    assert not allowed("debian:12", ())
+    assert may_be_base("debian:12", None)
+    assert may_be_base("debian:12", ("debian:*",))
+    assert not may_be_base("debian:12", ("alpine", "example.com/debian:*"))
+    assert not may_be_base("debian:12", ())
 
 
 def test_ignored_paths_follow_docker_s_rules() -> None:

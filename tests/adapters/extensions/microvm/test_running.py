@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.extensions.microvm.qemu import shown_folder
-from atoll.adapters.extensions.microvm.running import Running
+from atoll.adapters.extensions.microvm.running import Machine
 from tests.claims import claim_uid
 
 STRANGER = claim_uid()
@@ -29,13 +29,13 @@ def saying(folder: Path, user: int) -> Iterator[None]:
 
 async def test_machine_of_a_folder_is_its_owners(tmp_path: Path) -> None:
     with saying(tmp_path, os.geteuid()):
-        assert Running(tmp_path).runs()
-    assert not Running(tmp_path).runs()
+        assert Machine(tmp_path).runs()
+    assert not Machine(tmp_path).runs()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 async def test_stranger_who_says_the_same_words_is_no_machine(tmp_path: Path) -> None:
     with saying(tmp_path, STRANGER):
-        running = Running(tmp_path)
+        running = Machine(tmp_path)
         assert not running.runs() and not await running.stop()
         await running.kill()

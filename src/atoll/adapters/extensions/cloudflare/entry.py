@@ -23,7 +23,7 @@ def make(setup: ExtensionSetup) -> LinkedExtension:
 
 
 def wares_of(settings: CloudflareSettings) -> Wares:
-    """Return what Cloudflare gives: containers in machines of their own, closed by the Worker."""
+    """Return the wares of Cloudflare: containers in machines of their own, closed by the Worker."""
     return Wares(
         name=NAME,
         title="Cloudflare",

@@ -49,28 +49,28 @@ chmod 755 "$place/shell.new"; mv "$place/shell.new" "$place/shell"
 that is armour."""
 
 
-class Shown(msgspec.Struct, frozen=True):
-    """A machine as the Worker shows it."""
+class MachineState(msgspec.Struct, frozen=True):
+    """The Worker's description of a machine."""
 
     id: str
     tags: dict[str, str]
     ends_at: str
 
 
-class Page(msgspec.Struct, frozen=True):
+class MachinePage(msgspec.Struct, frozen=True):
     """A page of machines, and the id after which the next one begins."""
 
-    machines: list[Shown]
+    machines: list[MachineState]
     next: str | None
 
 
-class Ended(msgspec.Struct, frozen=True):
-    """The answer to the end of a machine: it was there, or not."""
+class EndAnswer(msgspec.Struct, frozen=True):
+    """The answer to the end of a machine: whether it was there."""
 
     ended: bool
 
 
-class Exit(msgspec.Struct, frozen=True):
+class CommandExit(msgspec.Struct, frozen=True):
     """The end of a command."""
 
     exit_code: int
@@ -94,17 +94,17 @@ class CloudflareVendor:
         name = order.token.translate(_LETTERS)
         body = {"tags": dict(order.tags), "seconds": order.seconds, "template": order.template}
         call = Call("a create of Cloudflare", "PUT", f"/atoll/machines/{name}", body)
-        return _machine(await self._worker(key).call(call, Shown))
+        return _machine(await self._worker(key).call(call, MachineState))
 
     async def find(self, key: VendorKey, tags: Tags) -> AsyncIterator[RentedMachine]:
         """See the port."""
         after: str | None = ""
         while after is not None:
             call = Call("a list of Cloudflare", "GET", f"/atoll/machines?after={after}")
-            page = await self._worker(key).call(call, Page)
-            for shown in page.machines:
-                if dict(tags).items() <= shown.tags.items():
-                    yield _machine(shown)
+            page = await self._worker(key).call(call, MachinePage)
+            for state in page.machines:
+                if dict(tags).items() <= state.tags.items():
+                    yield _machine(state)
             if page.next is not None and page.next <= after:
                 raise Failed("a list of Cloudflare has no end")
             after = page.next
@@ -113,22 +113,22 @@ class CloudflareVendor:
         """See the port."""
         path = f"/atoll/machines/{machine}/renew"
         call = Call("a renewal at Cloudflare", "POST", path, {"seconds": seconds})
-        await self._worker(key).call(call, Shown)
+        await self._worker(key).call(call, MachineState)
 
     async def end(self, key: VendorKey, machine: str) -> bool:
         """See the port."""
         path = f"/atoll/machines/{machine}"
         call = Call("the end of a machine at Cloudflare", "DELETE", path)
-        return (await self._worker(key).call(call, Ended)).ended
+        return (await self._worker(key).call(call, EndAnswer)).ended
 
     async def shell(self, key: VendorKey, machine: str) -> RentedShell:
         """See the port. The link goes there first, as each of its processes is in armour."""
         box = _Container(self._worker(key), machine)
         program = await read_program(self.programs)
         place = f"{PLACE}/{program.digest}"
-        if await box.ran("sh", "-c", LOOK, "sh", place):
+        if await box.run("sh", "-c", LOOK, "sh", place):
             await box.write(f"{place}/link", program.content)
-            if await box.ran("sh", "-c", PREPARE, "sh", place, *program.argv(f"{place}/link")):
+            if await box.run("sh", "-c", PREPARE, "sh", place, *program.argv(f"{place}/link")):
                 raise Failed(f"{box.label} has no place for an ordinary user")
         return ScriptShell(ArmouredProcesses(box.label, lambda: box.terminal(f"{place}/shell")))
 
@@ -141,7 +141,7 @@ class CloudflareVendor:
 
 @dataclass(frozen=True, slots=True)
 class _Container:
-    """A machine as the bridge gives it: commands without input, files, terminals."""
+    """The bridge to one machine: commands without input, files, terminals."""
 
     worker: Worker
     machine: str
@@ -150,7 +150,7 @@ class _Container:
     def label(self) -> str:
         return f"machine {self.machine} at Cloudflare"
 
-    async def ran(self, *argv: str) -> int:
+    async def run(self, *argv: str) -> int:
         """Run a command as root; returns its exit code."""
         call = Call(f"a command on {self.label}", "POST", self._path("exec"), {"argv": argv})
         text = await self.worker.text(call)
@@ -158,7 +158,9 @@ class _Container:
             name, _, data = event.strip().partition("\n")
             if name == "event: exit":
                 try:
-                    return msgspec.json.decode(data.removeprefix("data: "), type=Exit).exit_code
+                    return msgspec.json.decode(
+                        data.removeprefix("data: "), type=CommandExit
+                    ).exit_code
                 except msgspec.DecodeError as error:
                     raise Unavailable(f"{self.label} cut a command's end") from error
         raise Unavailable(f"{self.label} ended a command without its code")
@@ -206,5 +208,5 @@ class _Terminal:
                 return
 
 
-def _machine(shown: Shown) -> RentedMachine:
-    return RentedMachine(shown.id, tuple(sorted(shown.tags.items())), shown.ends_at)
+def _machine(state: MachineState) -> RentedMachine:
+    return RentedMachine(state.id, tuple(sorted(state.tags.items())), state.ends_at)

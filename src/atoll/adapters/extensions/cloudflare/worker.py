@@ -54,7 +54,7 @@ class Worker:
     patience: Patience = USUAL
 
     async def call(self, call: Call, kind: type[_T]) -> _T:
-        """Return an answer; a refusal for a while is tried again."""
+        """Return the decoded answer to a call; a temporary refusal is retried."""
         text = await self.text(call)
         try:
             return msgspec.json.decode(text, type=kind)
@@ -62,16 +62,16 @@ class Worker:
             raise Unavailable(f"{call.what} failed: half an answer came") from error
 
     async def text(self, call: Call) -> bytes:
-        """Return the bytes of an answer."""
+        """Return the bytes of the answer to a call."""
         if not self.key.value:
             raise Failed("the key of ext.cloudflare is empty")
-        return await patiently(call.what, lambda: self._sent(call), patience=self.patience)
+        return await patiently(call.what, lambda: self._send(call), patience=self.patience)
 
     @asynccontextmanager
     async def socket(self, what: str, path: str) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
         """Yield a WebSocket."""
 
-        async def opened() -> aiohttp.ClientWebSocketResponse:
+        async def open_socket() -> aiohttp.ClientWebSocketResponse:
             try:
                 return await session.ws_connect(
                     self.url + path, headers=self._headers(), max_msg_size=MAX_MESSAGE_BYTES
@@ -79,16 +79,16 @@ class Worker:
             except aiohttp.WSServerHandshakeError as error:
                 raise self._refusal(what, error.status, b"") from error
             except (aiohttp.ClientError, OSError) as error:
-                raise Unavailable(f"{what} failed: {self._said(str(error))}") from error
+                raise Unavailable(f"{what} failed: {self._without_key(str(error))}") from error
 
         async with aiohttp.ClientSession() as session:
-            made = await patiently(what, opened, patience=self.patience)
-            async with made:
-                yield made
+            socket = await patiently(what, open_socket, patience=self.patience)
+            async with socket:
+                yield socket
 
-    async def _sent(self, call: Call) -> bytes:
-        given = call.body
-        body = given if isinstance(given, bytes | None) else json.dumps(given).encode()
+    async def _send(self, call: Call) -> bytes:
+        content = call.body
+        body = content if isinstance(content, bytes | None) else json.dumps(content).encode()
         try:
             async with (
                 aiohttp.ClientSession() as session,
@@ -102,7 +102,7 @@ class Worker:
                     if len(text) > MAX_ANSWER_BYTES:
                         raise Failed(f"{call.what} failed: an answer without an end")
         except (aiohttp.ClientError, OSError) as error:
-            raise Unavailable(f"{call.what} failed: {self._said(str(error))}") from error
+            raise Unavailable(f"{call.what} failed: {self._without_key(str(error))}") from error
         if answer.ok:
             return bytes(text)
         refusal = self._refusal(call.what, answer.status, bytes(text))
@@ -118,11 +118,11 @@ class Worker:
             problem = msgspec.json.decode(text, type=Problem)
         except msgspec.DecodeError:
             problem = Problem(text.decode(errors="replace"))
-        words = f"{what} failed: {self._said(problem.error or f'status {status}')}"
+        words = f"{what} failed: {self._without_key(problem.error or f'status {status}')}"
         if status == NOT_FOUND and problem.code not in ("gone", ""):
             return Failed(words)
         return of_status(status, _REFUSALS)(words)
 
-    def _said(self, words: str) -> str:
-        """Return what a server said, without the key: it may send it back."""
+    def _without_key(self, words: str) -> str:
+        """Return a server's words without the key: it may send it back."""
         return clean(words or "no reason given", self.key.value)

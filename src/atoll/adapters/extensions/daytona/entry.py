@@ -35,7 +35,7 @@ def make_self(setup: ExtensionSetup) -> LinkedExtension:
 
 
 def wares_of(settings: DaytonaSettings, name: str) -> Wares:
-    """Return what a Daytona gives: containers, whose network is closed at their create."""
+    """Return the wares of a Daytona: containers, whose network is closed at their create."""
     return Wares(
         name=name,
         title="Daytona",

@@ -16,12 +16,12 @@ def translate_error(error: Exception, what: str, key: VendorKey) -> BaseExceptio
     """Return the error to raise."""
     if isinstance(error, (AtollError, TimeoutError)):
         return error
-    made = of_status(status_of(error), REFUSALS)(
+    translated = of_status(status_of(error), REFUSALS)(
         f"{what} failed: {clean(_words(error), key.value)}"
     )
-    if isinstance(made, Refused):
-        made.after = wanted_pause(getattr(error, "headers", None) or {})
-    return made
+    if isinstance(translated, Refused):
+        translated.after = wanted_pause(getattr(error, "headers", None) or {})
+    return translated
 
 
 def status_of(error: Exception) -> int | None:

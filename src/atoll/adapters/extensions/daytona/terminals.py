@@ -50,22 +50,22 @@ class DaytonaTerminals:
         return f"machine {self._machine.id} at Daytona"
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator["DaytonaTerminal"]:
-        """Yield a terminal; nothing of it is left after."""
-        place = await self._placed()
+    async def open(self) -> AsyncIterator["DaytonaTerminal"]:
+        """Yield a terminal, which is ended after."""
+        place = await self._program_place()
         name = f"atoll-{secrets.token_hex(8)}"
-        arrived: asyncio.Queue[bytes] = asyncio.Queue(WAITING)
+        output: asyncio.Queue[bytes] = asyncio.Queue(WAITING)
 
-        def made() -> Awaitable[AsyncPtyHandle]:
-            created = self._machine.process.create_pty_session(name, arrived.put, pty_size=WIDE)
+        def create() -> Awaitable[AsyncPtyHandle]:
+            created = self._machine.process.create_pty_session(name, output.put, pty_size=WIDE)
             return self.translate_errors(created)
 
-        handle = await patiently(f"a terminal on {self.label}", made, patience=self._patience)
+        handle = await patiently(f"a terminal on {self.label}", create, patience=self._patience)
         # Owned here: cancelled below.
-        watching = asyncio.get_running_loop().create_task(_watched(handle, arrived))
-        terminal = DaytonaTerminal(self, handle, arrived)
+        watching = asyncio.get_running_loop().create_task(_watch_end(handle, output))
+        terminal = DaytonaTerminal(self, handle, output)
         try:
-            await terminal.send(self._line(place))
+            await terminal.send(self._start_line(place))
             yield terminal
         except AtollError:
             # Looked at again: a file that came in part starts nothing.
@@ -74,7 +74,7 @@ class DaytonaTerminals:
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
-            await self._ended(name, handle)
+            await self._end(name, handle)
 
     async def translate_errors(self, call: Awaitable[_T]) -> _T:
         """Return the result of a call of the library, its errors translated into ours."""
@@ -82,7 +82,7 @@ class DaytonaTerminals:
             call, partial(translate_error, what=self.label, key=self._key)
         )
 
-    async def _ended(self, name: str, handle: AsyncPtyHandle) -> None:
+    async def _end(self, name: str, handle: AsyncPtyHandle) -> None:
         """End a terminal. One that is not reached ends itself, since nobody speaks to it."""
         await handle.disconnect()
         if handle.exit_code is None:
@@ -90,21 +90,23 @@ class DaytonaTerminals:
                 async with asyncio.timeout(KILL_SECONDS):
                     await self._machine.process.kill_pty_session(name)
 
-    def _line(self, place: str) -> bytes:
-        """Return the line that a shell there is given."""
+    def _start_line(self, place: str) -> bytes:
+        """Return the line by which a shell there starts the program."""
         command = shlex.join(self._program.argv(place))
         return f" chmod 700 {shlex.quote(place)} && exec {command}\n".encode()
 
-    async def _placed(self) -> str:
+    async def _program_place(self) -> str:
         async with self._turn:
             if not self._place:
                 what = f"a file for {self.label}"
                 self._place = await patiently(
-                    what, lambda: self.translate_errors(self._sent()), patience=self._patience
+                    what,
+                    lambda: self.translate_errors(self._send_program()),
+                    patience=self._patience,
                 )
             return self._place
 
-    async def _sent(self) -> str:
+    async def _send_program(self) -> str:
         """Send the program, unless all of it is there: one that runs cannot be written."""
         content = self._program.content
         home = await self._machine.get_user_home_dir()
@@ -125,21 +127,21 @@ class DaytonaTerminal:
 
     terminals: DaytonaTerminals
     handle: AsyncPtyHandle
-    arrived: asyncio.Queue[bytes]
+    output: asyncio.Queue[bytes]
 
     async def send(self, data: bytes, /) -> None:
         """See the protocol. The other side takes no message of more than 64 KiB."""
         for start in range(0, len(data), CHUNK_BYTES):
-            sent = self.handle.send_input(data[start : start + CHUNK_BYTES])
-            await self.terminals.translate_errors(sent)
+            call = self.handle.send_input(data[start : start + CHUNK_BYTES])
+            await self.terminals.translate_errors(call)
 
     async def printed(self) -> AsyncIterator[bytes]:
         """See the protocol."""
-        while data := await self.arrived.get():
+        while data := await self.output.get():
             yield data
 
 
-async def _watched(handle: AsyncPtyHandle, arrived: asyncio.Queue[bytes]) -> None:
-    """Say when a terminal ends."""
+async def _watch_end(handle: AsyncPtyHandle, output: asyncio.Queue[bytes]) -> None:
+    """Put an empty chunk into `output` once a terminal ends."""
     await handle.wait()
-    await arrived.put(b"")
+    await output.put(b"")

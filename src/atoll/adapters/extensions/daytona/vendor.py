@@ -82,16 +82,16 @@ class DaytonaVendor:
             auto_delete_interval=0,
         )
 
-        async def act(to: _Clients) -> RentedMachine:
+        async def act(clients: _Clients) -> RentedMachine:
             try:
-                made = await to.api.create_sandbox(body, _request_timeout=self._seconds)
+                machine = await clients.api.create_sandbox(body, _request_timeout=self._seconds)
             except Exception as error:
                 if status_of(error) == NOT_FOUND:
                     raise Failed(str(translate_error(error, "a create of Daytona", key))) from error
                 if status_of(error) != CONFLICT:
                     raise
-                made = await to.api.get_sandbox(name, _request_timeout=self._seconds)
-            return RentedMachine(made.id, order.tags)
+                machine = await clients.api.get_sandbox(name, _request_timeout=self._seconds)
+            return RentedMachine(machine.id, order.tags)
 
         return await self._call("a create of Daytona", key, act)
 
@@ -100,10 +100,10 @@ class DaytonaVendor:
         cursor: str | None = None
         while True:
             page = await self._page(key, tags, cursor)
-            for found in page.items:
-                if found.state not in OVER:
-                    listed = tuple(found.labels.items())
-                    yield RentedMachine(found.id, listed, found.auto_destroy_at or "")
+            for machine in page.items:
+                if machine.state not in OVER:
+                    labels = tuple(machine.labels.items())
+                    yield RentedMachine(machine.id, labels, machine.auto_destroy_at or "")
             cursor = page.next_cursor
             if not cursor:
                 return
@@ -111,13 +111,13 @@ class DaytonaVendor:
     async def renew(self, key: VendorKey, machine: str, seconds: int) -> None:
         """See the port. An older Daytona has no TTL: there it is idleness that ends a machine."""
 
-        async def act(to: _Clients) -> None:
+        async def act(clients: _Clients) -> None:
             try:
-                await to.api.set_ttl(machine, seconds // 60, _request_timeout=self._seconds)
+                await clients.api.set_ttl(machine, seconds // 60, _request_timeout=self._seconds)
             except Exception as error:
                 if status_of(error) != NOT_FOUND:
                     raise
-            await to.api.update_last_activity(machine, _request_timeout=self._seconds)
+            await clients.api.update_last_activity(machine, _request_timeout=self._seconds)
 
         await self._call("a renewal at Daytona", key, act)
 
@@ -127,7 +127,7 @@ class DaytonaVendor:
             await self._call(
                 "the end of a machine at Daytona",
                 key,
-                lambda to: to.api.delete_sandbox(machine, _request_timeout=self._seconds),
+                lambda clients: clients.api.delete_sandbox(machine, _request_timeout=self._seconds),
             )
         except Gone:
             return False
@@ -136,20 +136,21 @@ class DaytonaVendor:
     async def shell(self, key: VendorKey, machine: str) -> RentedShell:
         """See the port. A machine that failed or stopped is ended: it never runs again."""
 
-        async def act(to: _Clients) -> AsyncSandbox:
-            opened = await to.machines.get(machine, request_timeout=self._seconds)
-            if opened.state in BROKEN:
+        async def act(clients: _Clients) -> AsyncSandbox:
+            connection = await clients.machines.get(machine, request_timeout=self._seconds)
+            if connection.state in BROKEN:
                 await self.end(key, machine)
-                raise Gone(f"machine {machine} at Daytona is {opened.state.value}: {_why(opened)}")
-            if not safe_base_url(opened.toolbox_proxy_url):
+                end = f"is {connection.state.value}: {_reason_of(connection)}"
+                raise Gone(f"machine {machine} at Daytona {end}")
+            if not safe_base_url(connection.toolbox_proxy_url):
                 raise Failed("Daytona names an address that would send the key in the clear")
-            await opened.wait_for_sandbox_start(timeout=self._seconds)
-            return opened
+            await connection.wait_for_sandbox_start(timeout=self._seconds)
+            return connection
 
-        opened = await self._call("a connection to a machine at Daytona", key, act)
+        connection = await self._call("a connection to a machine at Daytona", key, act)
         program = await read_program(self.programs)
-        terminals = DaytonaTerminals(opened, key, self.patience, program)
-        return ScriptShell(ArmouredProcesses(terminals.label, terminals.opened))
+        terminals = DaytonaTerminals(connection, key, self.patience, program)
+        return ScriptShell(ArmouredProcesses(terminals.label, terminals.open))
 
     async def close(self) -> None:
         """See the port."""
@@ -168,15 +169,15 @@ class DaytonaVendor:
         return await self._call(
             "a list of Daytona",
             key,
-            lambda to: to.api.list_sandboxes(
+            lambda clients: clients.api.list_sandboxes(
                 cursor=cursor, limit=PAGE, labels=labels, _request_timeout=self._seconds
             ),
         )
 
-    def _of(self, key: VendorKey) -> _Clients:
+    def _clients_of(self, key: VendorKey) -> _Clients:
         """Return the clients of a key. Every address is named: the environment names none."""
-        known = self._clients.get(key.value)
-        if known is None:
+        clients = self._clients.get(key.value)
+        if clients is None:
             url = self.settings.api_url or API_URL
             api = SandboxApi(ApiClient(Configuration(host=url, access_token=key.value)))
             config = DaytonaConfig(
@@ -188,8 +189,8 @@ class DaytonaVendor:
             with warnings.catch_warnings():
                 # Polling opens no connection of its own that would stay.
                 warnings.simplefilter("ignore", DeprecationWarning)
-                known = self._clients[key.value] = _Clients(api, AsyncDaytona(config))
-        return known
+                clients = self._clients[key.value] = _Clients(api, AsyncDaytona(config))
+        return clients
 
     async def _call(
         self, what: str, key: VendorKey, act: Callable[[_Clients], Awaitable[_T]]
@@ -198,11 +199,13 @@ class DaytonaVendor:
             raise Failed(f"the key of {self.name} is empty")
 
         async def once() -> _T:
-            return await act(self._of(key))
+            return await act(self._clients_of(key))
 
-        ours = partial(translate_error, what=what, key=key)
-        return await patiently(what, lambda: translate_errors(once(), ours), patience=self.patience)
+        translate = partial(translate_error, what=what, key=key)
+        return await patiently(
+            what, lambda: translate_errors(once(), translate), patience=self.patience
+        )
 
 
-def _why(machine: AsyncSandbox) -> str:
+def _reason_of(machine: AsyncSandbox) -> str:
     return str(machine.error_reason or "it gives no reason")

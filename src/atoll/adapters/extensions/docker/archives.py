@@ -27,7 +27,7 @@ _OTHER_LAYER = re.compile(r"\.\./[0-9a-f]{64}(?:/layer)?\.tar")
 """Target of a link to a layer that was saved before."""
 
 
-class _Saved(msgspec.Struct, rename="pascal"):
+class _ImageEntry(msgspec.Struct, rename="pascal"):
     """An image of `manifest.json`, without its `RepoTags`."""
 
     config: str
@@ -60,25 +60,25 @@ class UntaggedArchive:
     async def blocks(self) -> AsyncIterator[bytes]:
         """Yield the tar as the daemon may read it. Raises `Invalid` at the first entry that is not
         allowed."""
-        found = untagged(self.archive)
+        stripped = remove_tags(self.archive)
         try:
-            while block := await asyncio.to_thread(next, found, b""):
+            while block := await asyncio.to_thread(next, stripped, b""):
                 yield block
         except AtollError as err:
             self.refused = err
             raise
 
 
-def untagged(archive: BinaryIO) -> Iterator[bytes]:
-    """Yield the blocks of a saved image's tar, which may be packed, without names. Raises
+def remove_tags(archive: BinaryIO) -> Iterator[bytes]:
+    """Yield the blocks of a saved image's tar, which may be compressed, without names. Raises
     `Invalid`."""
-    held = io.BytesIO()
+    buffer = io.BytesIO()
     for piece in _pieces(archive):
-        held.write(piece)
-        if held.tell() >= BLOCK_BYTES:
-            yield held.getvalue()
-            held = io.BytesIO()
-    yield held.getvalue()
+        buffer.write(piece)
+        if buffer.tell() >= BLOCK_BYTES:
+            yield buffer.getvalue()
+            buffer = io.BytesIO()
+    yield buffer.getvalue()
 
 
 def _pieces(archive: BinaryIO) -> Iterator[bytes]:
@@ -87,7 +87,7 @@ def _pieces(archive: BinaryIO) -> Iterator[bytes]:
             for entry in tar:
                 yield from _entry(tar, entry)
     except (tarfile.TarError, EOFError, OSError) as err:
-        raise _wrong(f"its tar cannot be read: {err}") from err
+        raise _invalid(f"its tar cannot be read: {err}") from err
     yield bytes(2 * tarfile.BLOCKSIZE)
 
 
@@ -96,9 +96,9 @@ def _entry(tar: tarfile.TarFile, entry: tarfile.TarInfo) -> Iterator[bytes]:
     if name in (".", NAMES):
         return
     if name in (MANIFEST, INDEX):
-        data = _nameless(name, _read(tar, entry))
+        data = _strip_names(name, _read(tar, entry))
         yield _header(name, tarfile.REGTYPE, size=len(data))
-        yield _padded(data)
+        yield _pad(data)
     elif entry.isdir():
         yield _header(name, tarfile.DIRTYPE)
     elif entry.issym() and _LAYER.fullmatch(name) and _OTHER_LAYER.fullmatch(entry.linkname):
@@ -108,31 +108,31 @@ def _entry(tar: tarfile.TarFile, entry: tarfile.TarInfo) -> Iterator[bytes]:
         yield from _content(tar, entry)
     else:
         # A link could lead to the manifest by another name.
-        raise _wrong(f"{name} is neither a file, a folder nor a layer saved twice")
+        raise _invalid(f"{name} is neither a file, a folder nor a layer saved twice")
 
 
 def _plain(name: str) -> str:
     plain = posixpath.normpath(name.lstrip("/"))
     if ".." in name.split("/") or not name.isascii() or not name.isprintable():
-        raise _wrong(f"{name[:80]!r} is not the name of a part of an image")
+        raise _invalid(f"{name[:80]!r} is not the name of a part of an image")
     return plain
 
 
 def _read(tar: tarfile.TarFile, entry: tarfile.TarInfo) -> bytes:
     file = tar.extractfile(entry) if entry.isreg() else None
     if file is None or entry.size > MAX_MANIFEST_BYTES:
-        raise _wrong(f"{entry.name} is no plain file of at most {MAX_MANIFEST_BYTES} bytes")
+        raise _invalid(f"{entry.name} is no plain file of at most {MAX_MANIFEST_BYTES} bytes")
     return file.read()
 
 
-def _nameless(name: str, data: bytes) -> bytes:
+def _strip_names(name: str, data: bytes) -> bytes:
     try:
         if name == INDEX:
             return msgspec.json.encode(msgspec.json.decode(data, type=_Index))
         # One image is asked for: others would stay in the daemon for nobody.
-        return msgspec.json.encode(msgspec.json.decode(data, type=list[_Saved])[:1])
+        return msgspec.json.encode(msgspec.json.decode(data, type=list[_ImageEntry])[:1])
     except UNREADABLE as err:
-        raise _wrong(f"{name} cannot be read: {err}") from err
+        raise _invalid(f"{name} cannot be read: {err}") from err
 
 
 def _header(name: str, kind: bytes, *, size: int = 0, link: str = "") -> bytes:
@@ -143,19 +143,19 @@ def _header(name: str, kind: bytes, *, size: int = 0, link: str = "") -> bytes:
 
 
 def _content(tar: tarfile.TarFile, entry: tarfile.TarInfo) -> Iterator[bytes]:
-    file, left = tar.extractfile(entry), entry.size
-    while file is not None and left:
-        data = file.read(min(left, BLOCK_BYTES))
+    file, bytes_left = tar.extractfile(entry), entry.size
+    while file is not None and bytes_left:
+        data = file.read(min(bytes_left, BLOCK_BYTES))
         if not data:
-            raise _wrong(f"{entry.name} ends too early")
-        left -= len(data)
+            raise _invalid(f"{entry.name} ends too early")
+        bytes_left -= len(data)
         yield data
     yield bytes(-entry.size % tarfile.BLOCKSIZE)
 
 
-def _padded(data: bytes) -> bytes:
+def _pad(data: bytes) -> bytes:
     return data + bytes(-len(data) % tarfile.BLOCKSIZE)
 
 
-def _wrong(why: str) -> Invalid:
+def _invalid(why: str) -> Invalid:
     return Invalid(f"the archive is no saved image: {why}", field="image")

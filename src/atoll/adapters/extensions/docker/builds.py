@@ -19,8 +19,8 @@ from typing import BinaryIO
 
 from atoll.adapters.extensions.docker import dockerfile
 from atoll.adapters.extensions.docker.context import pack, recipe_of, with_recipe
-from atoll.adapters.extensions.docker.engine import Building, Engine, Image
-from atoll.adapters.extensions.docker.pulls import is_reference, pulled
+from atoll.adapters.extensions.docker.engine import BuildRequest, Engine, Image
+from atoll.adapters.extensions.docker.pulls import is_reference, pull_image
 from atoll.adapters.extensions.docker.settings import USUAL_RULES, BuildRules
 from atoll.domain.errors import Failed, Forbidden, Invalid, LimitReached
 from atoll.domain.size import MIB
@@ -49,48 +49,50 @@ class Builds:
         exists. With `again` it is built in any case. Raises `Invalid` (a request that is not
         allowed), `Forbidden` (a base that is not allowed), `LimitReached`, `Failed` with the
         daemon's message, `Unavailable`."""
-        place = self.folder / checked_name(name)
+        place = self.folder / check_name(name)
         async with self._turn:
             with tempfile.TemporaryFile() as packed, tempfile.TemporaryFile() as context:
-                recipe, digest = await asyncio.to_thread(self._packed, place, packed)
+                recipe, digest = await asyncio.to_thread(self._pack, place, packed)
                 self._check_bases(recipe)
                 tag = f"{REPOSITORY}/{name}:{digest}"
-                found = None if again else await self.engine.image(tag)
-                if found is not None:
-                    return found
-                sent = recipe.standing_on(await self._fetch_bases(recipe, report))
-                await asyncio.to_thread(with_recipe, packed, context, old=recipe.text, new=sent)
+                image = None if again else await self.engine.image(tag)
+                if image is not None:
+                    return image
+                pinned_recipe = recipe.with_bases(await self._fetch_bases(recipe, report))
+                await asyncio.to_thread(
+                    with_recipe, packed, context, old=recipe.text, new=pinned_recipe
+                )
                 size = context.seek(0, os.SEEK_END)
                 report(f"building {name}: {size / MIB:.1f} MiB are sent to the daemon")
                 context.seek(0)
-                await self._build(name, Building(tag, context, again), report)
-            found = await self.engine.image(tag)
-        if found is None:
+                await self._build(name, BuildRequest(tag, context, again), report)
+            image = await self.engine.image(tag)
+        if image is None:
             raise Failed(f"{name} was built, yet its image is not there: look at the daemon")
-        return found
+        return image
 
     def check(self, name: str) -> None:
         """Check that the folder `name` has a recipe that may be built. Raises `Invalid`,
         `Forbidden`."""
-        place = self.folder / checked_name(name)
+        place = self.folder / check_name(name)
         try:
             recipe = dockerfile.read_recipe(recipe_of(place), is_reference)
         except OSError as err:
-            raise _unreadable(place, err) from err
+            raise _unreadable_error(place, err) from err
         self._check_bases(recipe)
 
-    def _packed(self, place: Path, context: BinaryIO) -> tuple[dockerfile.Recipe, str]:
+    def _pack(self, place: Path, context: BinaryIO) -> tuple[dockerfile.Recipe, str]:
         try:
             recipe = dockerfile.read_recipe(recipe_of(place), is_reference)
             max_bytes = self.rules.context_mb * MIB
             return recipe, pack(place, context, recipe=recipe.text, max_bytes=max_bytes)
         except OSError as err:
-            raise _unreadable(place, err) from err
+            raise _unreadable_error(place, err) from err
 
     def _check_bases(self, recipe: dockerfile.Recipe) -> None:
         """Raise `Forbidden` for a base that is not allowed, also for what was built before."""
         for base in recipe.bases:
-            if not dockerfile.allowed(base, self.rules.bases):
+            if not dockerfile.may_be_base(base, self.rules.bases):
                 raise Forbidden(
                     f"nothing may be built on {base}: `builds.bases` allows "
                     f"{', '.join(self.rules.bases or ()) or 'no image'}",
@@ -101,13 +103,13 @@ class Builds:
         """Fetch and check the images that the recipe builds on. Returns their ids."""
         ids = []
         for base in recipe.bases:
-            found = await pulled(self.engine, base, report)
-            triggers = found.config.on_build if found.config else None
+            image = await pull_image(self.engine, base, report)
+            triggers = image.config.on_build if image.config else None
             dockerfile.check_triggers(base, triggers or [])
-            ids.append(found.id)
+            ids.append(image.id)
         return ids
 
-    async def _build(self, name: str, building: Building, report: Report) -> None:
+    async def _build(self, name: str, building: BuildRequest, report: Report) -> None:
         output = _BuildOutput(name, report)
         try:
             async with asyncio.timeout(self.rules.seconds):
@@ -143,18 +145,18 @@ class Builds:
 
     async def tags(self, name: str) -> list[str]:
         """Return the images built of `name`, newest first."""
-        repository = f"{REPOSITORY}/{checked_name(name)}"
-        found = await self.engine.images(repository)
-        found.sort(key=lambda one: one.created, reverse=True)
-        tags = [tag for one in found for tag in one.repo_tags or ()]
+        repository = f"{REPOSITORY}/{check_name(name)}"
+        images = await self.engine.images(repository)
+        images.sort(key=lambda one: one.created, reverse=True)
+        tags = [tag for one in images for tag in one.repo_tags or ()]
         return [tag for tag in tags if tag.startswith(f"{repository}:")]
 
 
-def _unreadable(place: Path, err: OSError) -> Invalid:
+def _unreadable_error(place: Path, err: OSError) -> Invalid:
     return Invalid(f"{err.filename or place} cannot be read: {err.strerror or err}", field="image")
 
 
-def checked_name(name: str) -> str:
+def check_name(name: str) -> str:
     """Return `name` when it can name both a folder and an image. Raises `Invalid`."""
     if len(name) > _MAX_NAME or not _NAME.fullmatch(name):
         raise Invalid(
@@ -176,11 +178,11 @@ class _BuildOutput:
     def add(self, text: str) -> None:
         """Report a piece of output; a line that was redrawn counts as its last state."""
         for line in text.split("\n"):
-            shown = line.rpartition("\r")[2].strip()
-            if not shown:
+            last_state = line.rpartition("\r")[2].strip()
+            if not last_state:
                 continue
             self._lines += 1
             if self._lines <= MAX_LINES:
-                self.report(f"{self.name}: {shown[:MAX_LINE]}")
+                self.report(f"{self.name}: {last_state[:MAX_LINE]}")
             elif self._lines == MAX_LINES + 1:
                 self.report(f"{self.name}: … the rest of the build's output is left out")

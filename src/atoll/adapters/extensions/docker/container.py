@@ -79,7 +79,7 @@ class _EngineNames(msgspec.Struct, rename="pascal", frozen=True):
     """The Engine's spelling of names."""
 
 
-class _Spreading(_EngineNames, frozen=True):
+class _Propagation(_EngineNames, frozen=True):
     propagation: str = "rprivate"
 
 
@@ -94,7 +94,7 @@ class _Bind(_EngineNames, frozen=True):
     target: str
     read_only: bool
     type: str = "bind"
-    bind_options: _Spreading = _Spreading()
+    bind_options: _Propagation = _Propagation()
 
 
 class _Limit(_EngineNames, frozen=True):

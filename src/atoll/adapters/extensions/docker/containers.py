@@ -11,7 +11,7 @@ from time import monotonic
 
 import structlog
 
-from atoll.adapters.extensions.docker.engine import Engine, Inspected, ListedContainer
+from atoll.adapters.extensions.docker.engine import Engine, Inspection, ListedContainer
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound, Unavailable
 
 REMOVE_SECONDS = 20.0
@@ -66,25 +66,29 @@ class Containers:
             (GENERATION_LABEL, str(generation)),
         )
 
-    async def all(self, kept: Collection[str]) -> list[ListedContainer]:
-        """Return every container that this backend made, running or not. One from before there was
-        a label for installations is ours if its sandbox is one of `kept`; any other is left to
-        whom it belongs."""
-        found = [
-            each
-            for each in await self.engine.containers(self.label)
-            if is_of_docker(each.labels or {})
+    async def all(self, kept_sandboxes: Collection[str]) -> list[ListedContainer]:
+        """Return every container that this backend made, running or not. One without a label for
+        its installation, as earlier versions made it, is ours if its sandbox is one of
+        `kept_sandboxes`."""
+        containers = [
+            container
+            for container in await self.engine.containers(self.label)
+            if is_of_docker(container.labels or {})
         ]
-        ours = [each for each in found if self._is_ours(each.labels or {}, kept)]
-        foreign = len(found) - len(ours)
+        ours = [
+            container
+            for container in containers
+            if self._is_ours(container.labels or {}, kept_sandboxes)
+        ]
+        foreign = len(containers) - len(ours)
         if foreign:
             _log.info("containers_of_others", count=foreign, label=self.label)
         return ours
 
-    def _is_ours(self, labels: Mapping[str, str], kept: Collection[str]) -> bool:
+    def _is_ours(self, labels: Mapping[str, str], kept_sandboxes: Collection[str]) -> bool:
         made_by = labels.get(INSTALLATION_LABEL)
         if made_by is None:
-            return labels.get(SANDBOX_LABEL) in kept
+            return labels.get(SANDBOX_LABEL) in kept_sandboxes
         return made_by == self.installation
 
     async def run(self, sandbox_id: str, generation: int, *, body: bytes) -> None:
@@ -107,17 +111,17 @@ class Containers:
         try:
             await self.engine.create(name, body)
         except Conflict:
-            if not await self._usable(name, generation):
+            if not await self._is_usable(name, generation):
                 await self.remove(name)
                 await self.engine.create(name, body)
 
-    async def _usable(self, name: str, generation: int) -> bool:
-        found = await self.inspect(name)
-        if found is None or found.state.status not in ("created", "running"):
+    async def _is_usable(self, name: str, generation: int) -> bool:
+        container = await self.inspect(name)
+        if container is None or container.state.status not in ("created", "running"):
             return False
-        return (found.config.labels or {}).get(GENERATION_LABEL) == str(generation)
+        return (container.config.labels or {}).get(GENERATION_LABEL) == str(generation)
 
-    async def inspect(self, name: str) -> Inspected | None:
+    async def inspect(self, name: str) -> Inspection | None:
         """Inspect a container; None when it does not exist."""
         try:
             return await self.engine.inspect(name)

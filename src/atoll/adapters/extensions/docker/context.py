@@ -62,7 +62,7 @@ class IgnoreRules:
 
 def read_ignored(text: str) -> IgnoreRules:
     """Return the patterns of a `.dockerignore`. Raises `Invalid` for a malformed pattern."""
-    found = []
+    patterns = []
     for line in text.removeprefix("\ufeff").splitlines():
         word = line.strip()
         if not word or line.startswith("#"):
@@ -70,19 +70,19 @@ def read_ignored(text: str) -> IgnoreRules:
         keeps = word.startswith("!")
         plain = posixpath.normpath(word.removeprefix("!").strip()).lstrip("/")
         if plain and plain != ".":
-            found.append(_Pattern(_compiled(plain), keeps))
-    return IgnoreRules(tuple(found))
+            patterns.append(_Pattern(_compile(plain), keeps))
+    return IgnoreRules(tuple(patterns))
 
 
 _PARTS = re.compile(r"\*\*/|\*\*|\*|\?|\[\^?[^\]]+\]|\\.|.", re.DOTALL)
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
-    spelled = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+def _compile(pattern: str) -> re.Pattern[str]:
+    regexes = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
     def part(text: str) -> str:
-        if text in spelled:
-            return spelled[text]
+        if text in regexes:
+            return regexes[text]
         if text.startswith("[") and len(text) > 1:
             return text.replace("\\", "\\\\")
         return re.escape(text[-1])
@@ -98,7 +98,7 @@ def recipe_of(folder: Path) -> str:
     recipe = folder / RECIPE
     if not stat.S_ISREG(recipe.lstat().st_mode if recipe.exists() else 0):
         raise Invalid(f"{folder} has no file {RECIPE}", field="image")
-    with _opened(recipe) as file:
+    with _open(recipe) as file:
         data = file.read(MAX_RECIPE_BYTES + 1)
     if len(data) > MAX_RECIPE_BYTES:
         raise Invalid(f"the {RECIPE} is larger than {MAX_RECIPE_BYTES // 1024} KiB", field="image")
@@ -112,7 +112,7 @@ def pack(folder: Path, into: IO[bytes], *, recipe: str, max_bytes: int) -> str:
     """Write the tar of `folder` into `into`, with `recipe` in place of its Dockerfile. Returns the
     digest. Raises `Invalid` naming the file that may not be in it, `LimitReached`, `OSError`."""
     hashed = _HashedFile(into, max_bytes)
-    ignored = _ignored(folder)
+    ignored = _read_ignore_rules(folder)
     with tarfile.open(fileobj=hashed, mode="w|", format=tarfile.PAX_FORMAT) as tar:
         info = tarfile.TarInfo(RECIPE)
         info.size = len(recipe.encode())
@@ -128,19 +128,19 @@ def with_recipe(context: IO[bytes], into: IO[bytes], *, old: str, new: str) -> N
     """Copy the tar that `pack` wrote with the recipe `old`, with `new` in its place."""
     info = tarfile.TarInfo(RECIPE)
     info.size = len(new.encode())
-    into.write(info.tobuf(tarfile.PAX_FORMAT) + _padded(new))
-    context.seek(tarfile.BLOCKSIZE + len(_padded(old)))
+    into.write(info.tobuf(tarfile.PAX_FORMAT) + _pad(new))
+    context.seek(tarfile.BLOCKSIZE + len(_pad(old)))
     shutil.copyfileobj(context, into)
 
 
-def _padded(recipe: str) -> bytes:
+def _pad(recipe: str) -> bytes:
     data = recipe.encode()
     return data.ljust(-(-len(data) // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE, b"\0")
 
 
-def _ignored(folder: Path) -> IgnoreRules:
+def _read_ignore_rules(folder: Path) -> IgnoreRules:
     try:
-        with _opened(folder / IGNORE) as file:
+        with _open(folder / IGNORE) as file:
             data = file.read(MAX_IGNORE_BYTES + 1)
     except FileNotFoundError:
         return IgnoreRules()
@@ -154,9 +154,9 @@ def _ignored(folder: Path) -> IgnoreRules:
 
 
 def _walk(folder: Path, below: str, ignored: IgnoreRules) -> Iterator[str]:
-    """Yield everything to be packed, in a fixed order."""
-    with os.scandir(folder / below) as found:
-        entries = sorted(found, key=lambda entry: entry.name)
+    """Yield the paths to pack, in a fixed order."""
+    with os.scandir(folder / below) as listing:
+        entries = sorted(listing, key=lambda entry: entry.name)
     for entry in entries:
         path = f"{below}/{entry.name}" if below else entry.name
         if path == RECIPE:
@@ -171,17 +171,17 @@ def _walk(folder: Path, below: str, ignored: IgnoreRules) -> Iterator[str]:
 
 def _add(tar: tarfile.TarFile, folder: Path, path: str) -> None:
     place = folder / path
-    found = place.lstat()
+    status = place.lstat()
     info = tarfile.TarInfo(path)
-    info.mode = 0o755 if stat.S_ISDIR(found.st_mode) or found.st_mode & 0o100 else 0o644
-    if stat.S_ISDIR(found.st_mode):
+    info.mode = 0o755 if stat.S_ISDIR(status.st_mode) or status.st_mode & 0o100 else 0o644
+    if stat.S_ISDIR(status.st_mode):
         info.type = tarfile.DIRTYPE
         tar.addfile(info)
-    elif stat.S_ISLNK(found.st_mode):
+    elif stat.S_ISLNK(status.st_mode):
         info.type, info.linkname = tarfile.SYMTYPE, _inner(path, str(place.readlink()))
         tar.addfile(info)
-    elif stat.S_ISREG(found.st_mode):
-        with _opened(place) as file:
+    elif stat.S_ISREG(status.st_mode):
+        with _open(place) as file:
             info.size = os.fstat(file.fileno()).st_size
             tar.addfile(info, file)
     else:
@@ -196,7 +196,7 @@ def _inner(path: str, target: str) -> str:
     return target
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _open(path: Path) -> IO[bytes]:
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)

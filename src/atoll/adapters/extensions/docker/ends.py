@@ -1,4 +1,4 @@
-"""Ends of containers: what the daemon knows of each, kept for who asks after its removal."""
+"""Ends of containers: the daemon's reason of each, kept after the container's removal."""
 
 import asyncio
 from collections import OrderedDict
@@ -27,19 +27,23 @@ class ContainerEnds:
     async def settle(self, sandbox_id: str, container: str) -> str:
         """Return how a container ended whose init is gone, as soon as the daemon knows; empty where
         it does not. Raises what `Containers` raises."""
-        found = await self.containers.inspect(container)
-        if found is not None and not how_ended(found.state):
+        inspection = await self.containers.inspect(container)
+        if inspection is not None and not how_ended(inspection.state):
             with suppress(TimeoutError):
                 async with asyncio.timeout(SOON_SECONDS):
                     await self.containers.end_of(container)
-            found = await self.containers.inspect(container)
-        return self._known.get(sandbox_id, REMOVED) if found is None else how_ended(found.state)
+            inspection = await self.containers.inspect(container)
+        return (
+            self._known.get(sandbox_id, REMOVED)
+            if inspection is None
+            else how_ended(inspection.state)
+        )
 
     async def note(self, sandbox_id: str, container: str) -> None:
         """Keep how a container ended, before it is removed. Raises nothing."""
         with suppress(AtollError):
-            found = await self.containers.inspect(container)
-            if found is not None and (how := how_ended(found.state)):
+            inspection = await self.containers.inspect(container)
+            if inspection is not None and (how := how_ended(inspection.state)):
                 self._keep(sandbox_id, how)
 
     def note_removed(self, sandbox_id: str) -> None:

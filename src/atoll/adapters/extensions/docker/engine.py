@@ -96,7 +96,7 @@ class ListedImage(_EngineNames):
     repo_tags: list[str] | None = None
 
 
-class Created(_EngineNames):
+class CreatedContainer(_EngineNames):
     """A container that was made and not started."""
 
     id: str
@@ -119,7 +119,7 @@ class ContainerLabels(_EngineNames):
     labels: dict[str, str] | None = None
 
 
-class Inspected(_EngineNames):
+class Inspection(_EngineNames):
     """A container as the Engine inspects it."""
 
     id: str
@@ -136,7 +136,7 @@ class ListedContainer(_EngineNames):
     state: str = ""
 
 
-class _Waited(_EngineNames):
+class _ExitStatus(_EngineNames):
     status_code: int
 
 
@@ -162,7 +162,7 @@ class ProgressLine(msgspec.Struct, rename="camel"):
 
 
 @dataclass(frozen=True, slots=True)
-class Building:
+class BuildRequest:
     """A build: the image's name, the tar of the folder, and whether steps done before are
     done again."""
 
@@ -193,14 +193,14 @@ class Engine:
 
     async def version(self) -> Version:
         """Return the daemon's version. Raises `Failed` for one that is too old."""
-        found = await self._json("GET", "/version", Version, versioned=False)
-        major, _dot, minor = found.api_version.partition(".")
+        version = await self._json("GET", "/version", Version, versioned=False)
+        major, _dot, minor = version.api_version.partition(".")
         if (int(major), int(minor)) < OLDEST_API:
             raise Failed(
-                f"the Docker daemon at {self.host} is {found.version}: 20.10 or newer is needed"
+                f"the Docker daemon at {self.host} is {version.version}: 20.10 or newer is needed"
             )
-        self._api = f"/v{found.api_version}"
-        return found
+        self._api = f"/v{version.api_version}"
+        return version
 
     async def info(self) -> Info:
         """Return what the daemon can bound."""
@@ -209,7 +209,7 @@ class Engine:
     async def image(self, reference: str) -> Image | None:
         """Return the image, None when the daemon does not have it."""
         try:
-            return await self._json("GET", f"/images/{_quoted(reference)}/json", Image)
+            return await self._json("GET", f"/images/{_quote(reference)}/json", Image)
         except NotFound:
             return None
 
@@ -222,10 +222,10 @@ class Engine:
         """Remove a name of an image, and the image with its last name. A missing one is not an
         error. Raises `Conflict` while a container uses it."""
         with suppress(NotFound):
-            await self._call("DELETE", f"/images/{_quoted(reference)}")
+            await self._call("DELETE", f"/images/{_quote(reference)}")
 
     async def build(
-        self, building: Building, limits: Mapping[str, str]
+        self, building: BuildRequest, limits: Mapping[str, str]
     ) -> AsyncIterator[ProgressLine]:
         """Run the classic builder and yield its output. Closing the iterator ends the build. Raises
         `Failed` with its message."""
@@ -262,12 +262,14 @@ class Engine:
 
     async def tag(self, reference: str, repository: str, tag: str) -> None:
         """Give an image another name."""
-        path = f"/images/{_quoted(reference)}/tag"
+        path = f"/images/{_quote(reference)}/tag"
         await self._call("POST", path, {"repo": repository, "tag": tag})
 
-    async def create(self, name: str, body: bytes) -> Created:
+    async def create(self, name: str, body: bytes) -> CreatedContainer:
         """Make a container. Raises `Conflict` when the name is taken."""
-        return await self._json("POST", "/containers/create", Created, {"name": name}, body)
+        return await self._json(
+            "POST", "/containers/create", CreatedContainer, {"name": name}, body
+        )
 
     async def start(self, container: str) -> None:
         """Start a container; a running one is not an error."""
@@ -276,11 +278,11 @@ class Engine:
     async def exit_code(self, container: str) -> int:
         """Wait, without a limit, for a container's end. Returns its exit code."""
         path = f"/containers/{container}/wait"
-        return (await self._json("POST", path, _Waited, seconds=None)).status_code
+        return (await self._json("POST", path, _ExitStatus, seconds=None)).status_code
 
-    async def inspect(self, container: str) -> Inspected:
+    async def inspect(self, container: str) -> Inspection:
         """Inspect a container."""
-        return await self._json("GET", f"/containers/{container}/json", Inspected)
+        return await self._json("GET", f"/containers/{container}/json", Inspection)
 
     async def containers(self, label: str) -> list[ListedContainer]:
         """Return every container with a label (`key=value`), running or not."""
@@ -321,14 +323,14 @@ class Engine:
         async with self._answer("POST", path, query, archive, seconds=seconds) as answer:
             try:
                 async for line in answer.content:
-                    told = (
+                    message = (
                         msgspec.json.decode(line, type=ProgressLine)
                         if line.strip()
                         else ProgressLine()
                     )
-                    if told.error:
-                        raise Failed(f"the Docker daemon says: {told.error}")
-                    yield told
+                    if message.error:
+                        raise Failed(f"the Docker daemon says: {message.error}")
+                    yield message
             except (*UNREADABLE, ValueError) as err:
                 raise Failed(f"the Docker daemon's answer cannot be read: {err}") from err
 
@@ -374,7 +376,7 @@ class Engine:
         url = _NO_BASE + (self._api if versioned else "") + path
         headers = {"Content-Type": "application/json"} if isinstance(body, bytes) else {}
         try:
-            async with self._opened().request(
+            async with self._open_session().request(
                 method,
                 url,
                 params=query,
@@ -383,7 +385,7 @@ class Engine:
                 timeout=aiohttp.ClientTimeout(total=seconds),
             ) as answer:
                 if answer.status >= 400:
-                    raise _refused(answer.status, await answer.content.read(65536))
+                    raise _refusal_error(answer.status, await answer.content.read(65536))
                 yield answer
         except (aiohttp.ClientError, OSError, TimeoutError) as err:
             self._api = ""  # the next daemon may be another version
@@ -393,21 +395,21 @@ class Engine:
                 "sandboxes are not touched by its absence"
             ) from err
 
-    def _opened(self) -> aiohttp.ClientSession:
+    def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None or self._session.closed:
             connector = aiohttp.UnixConnector(path=str(socket_path(self.host)))
             self._session = aiohttp.ClientSession(connector=connector)
         return self._session
 
 
-def _quoted(reference: str) -> str:
+def _quote(reference: str) -> str:
     """Return a reference as one part of a path: slashes and colons are the Engine's own."""
     from urllib.parse import quote
 
     return quote(reference, safe="/:@.-_")
 
 
-def _refused(status: int, body: bytes) -> AtollError:
+def _refusal_error(status: int, body: bytes) -> AtollError:
     try:
         why = msgspec.json.decode(body, type=_Refusal).message
     except UNREADABLE:

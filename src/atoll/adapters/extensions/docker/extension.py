@@ -26,7 +26,7 @@ from atoll.adapters.extensions.docker.containers import (
     Containers,
 )
 from atoll.adapters.extensions.docker.ends import ContainerEnds
-from atoll.adapters.extensions.docker.feed import Answers, Died, Feed
+from atoll.adapters.extensions.docker.feed import ContainerEnd, Feed, Reconnection
 from atoll.adapters.extensions.docker.images import ResolvedImage, check_image, find
 from atoll.adapters.extensions.docker.limits import UNBOUNDED, find_cpu_millis, find_unbounded
 from atoll.adapters.extensions.docker.seccomp_profile import profile_for
@@ -70,7 +70,7 @@ START_SECONDS = 60.0
 STOP_SECONDS = 60.0
 ASK_SECONDS = 10.0
 HEALTH_SECONDS = 10.0
-MAX_TOLD = 1024
+MAX_REPORTED = 1024
 _LIMITS = {"memory": MEMORY, "cpu": CPU, "pids": PIDS}
 _log = structlog.get_logger(__name__)
 
@@ -104,7 +104,7 @@ class Docker:
     _feed: Feed = field(init=False)
     _info: docker.Info | None = None
     _under_way: dict[tuple[str, int], asyncio.Future[Handle]] = field(default_factory=dict)
-    _told: OrderedDict[tuple[str, int], None] = field(default_factory=OrderedDict)
+    _reported: OrderedDict[tuple[str, int], None] = field(default_factory=OrderedDict)
 
     def __post_init__(self) -> None:
         docker.socket_path(self.settings.host)
@@ -168,7 +168,7 @@ class Docker:
         if under_way is not None:
             return await asyncio.shield(under_way)
         future = self._under_way[key] = asyncio.get_running_loop().create_future()
-        self._told.pop(key, None)
+        self._reported.pop(key, None)
         self._ends.forget(request.sandbox_id)
         try:
             handle = await self._provision(request)
@@ -186,7 +186,7 @@ class Docker:
         living = await self._box(request.sandbox_id)
         if living is not None and living.maintenance and request.maintenance_seconds is None:
             # Its container goes with it: the next one must not be mistaken for it.
-            await self._taken_down(request.sandbox_id, keep_state=True)
+            await self._tear_down(request.sandbox_id, keep_state=True)
             living = None
         if living is not None and living.live and living.generation != request.generation:
             raise Conflict(
@@ -204,11 +204,11 @@ class Docker:
             raise Failed(f"the zygote answered a serve by {type(answer).__name__}")
         try:
             plan = self._plan(request, image, answer, info=info)
-            return self._handle(await self._built(request, plan))
+            return self._handle(await self._start_container(request, plan))
         except BaseException:
             # Nothing half-built stays; files of an earlier start do.
             with suppress(AtollError):
-                await self._taken_down(request.sandbox_id, keep_state=True)
+                await self._tear_down(request.sandbox_id, keep_state=True)
             raise
 
     async def _check_daemon(self) -> docker.Info:
@@ -256,26 +256,26 @@ class Docker:
             maintenance_seconds=request.maintenance_seconds,
         )
 
-    async def _built(self, request: Provision, plan: ContainerPlan) -> wire.Box:
+    async def _start_container(self, request: Provision, plan: ContainerPlan) -> wire.Box:
         """Create and start the container, and wait until its init connects or the container
         ends."""
         await self._containers.run(request.sandbox_id, request.generation, body=body(plan))
         container = self._containers.name(request.sandbox_id)
         waiting = wire.Await(request.sandbox_id, request.generation)
         async with asyncio.TaskGroup() as tasks:
-            came = tasks.create_task(self._answer_to(waiting))
+            connecting = tasks.create_task(self._answer_to(waiting))
             ended = tasks.create_task(self._containers.end_of(container))
-            await asyncio.wait({came, ended}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({connecting, ended}, return_when=asyncio.FIRST_COMPLETED)
             if ended.done() and ended.result() == LET_GO:
                 # Its caller refused it, and is about to say why.
-                await asyncio.wait({came}, timeout=ASK_SECONDS)
-            came.cancel()
+                await asyncio.wait({connecting}, timeout=ASK_SECONDS)
+            connecting.cancel()
             ended.cancel()
-        if came.cancelled():
+        if connecting.cancelled():
             raise Failed(
                 f"the container of sandbox {request.sandbox_id} did not stand: {ended.result()}"
             )
-        answer = came.result()
+        answer = connecting.result()
         if isinstance(answer, AtollError):
             raise answer
         if not isinstance(answer, wire.Started):
@@ -341,9 +341,9 @@ class Docker:
 
     async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:
         """End runtime and container, and without `keep_state` forget the files."""
-        return await self._taken_down(handle.sandbox_id, keep_state=keep_state)
+        return await self._tear_down(handle.sandbox_id, keep_state=keep_state)
 
-    async def _taken_down(self, sandbox_id: str, *, keep_state: bool) -> CleanupReport:
+    async def _tear_down(self, sandbox_id: str, *, keep_state: bool) -> CleanupReport:
         # The runtime ends first: it writes its journal, and its end is no death to report.
         request = wire.Stop(sandbox_id) if keep_state else wire.Destroy(sandbox_id)
         answer = await self._link.request(request, seconds=STOP_SECONDS)
@@ -356,9 +356,9 @@ class Docker:
     async def survey(self) -> list[Handle]:
         """Return every sandbox of this home whose runtime lives. Containers without a sandbox are
         removed."""
-        kept = {box.sandbox_id async for box in self._link.boxes(WALL)}
+        kept_sandboxes = {box.sandbox_id async for box in self._link.boxes(WALL)}
         try:
-            containers = await self._containers.all(kept)
+            containers = await self._containers.all(kept_sandboxes)
         except Unavailable as err:
             _log.warning("docker_away", host=self.settings.host, reason=err.message)
             containers = None
@@ -372,15 +372,15 @@ class Docker:
         self, containers: list[docker.ListedContainer], boxes: list[wire.Box]
     ) -> None:
         """Remove containers whose sandbox does not live, and note how they ended."""
-        living, found = {box.sandbox_id for box in boxes if box.live}, set[str]()
-        for one in containers:
-            sandbox_id = (one.labels or {}).get(SANDBOX_LABEL, "")
-            found.add(sandbox_id)
+        living, with_container = {box.sandbox_id for box in boxes if box.live}, set[str]()
+        for container in containers:
+            sandbox_id = (container.labels or {}).get(SANDBOX_LABEL, "")
+            with_container.add(sandbox_id)
             if sandbox_id not in living:
-                await self._ends.note(sandbox_id, one.id)
-                await self._containers.sweep(one.id)
+                await self._ends.note(sandbox_id, container.id)
+                await self._containers.sweep(container.id)
         for box in boxes:
-            if box.reason and not box.live and box.sandbox_id not in found:
+            if box.reason and not box.live and box.sandbox_id not in with_container:
                 self._ends.note_removed(box.sandbox_id)
 
     async def why_ended(self, sandbox_id: SandboxId) -> str | None:
@@ -403,15 +403,15 @@ class Docker:
         not notice. Raises `Unavailable` when another zygote answers, because ends under the old one
         are not reported."""
         while True:
-            for told in await self._heard():
-                if told is None:
+            for report in await self._next_reports():
+                if report is None:
                     raise Unavailable("the zygote went away and is back: compare what lives")
-                death = await self._death(told)
-                if death is not None and self._new(death):
+                death = await self._read_report(report)
+                if death is not None and self._is_new(death):
                     yield death
 
-    async def _heard(self) -> list[wire.Ended | Died | Answers | None]:
-        """Return the next report of zygote or daemon. Cancelling it loses nothing."""
+    async def _next_reports(self) -> list[wire.Ended | ContainerEnd | Reconnection | None]:
+        """Return the next reports of zygote and daemon. Cancelling it loses nothing."""
         async with asyncio.TaskGroup() as tasks:
             waits = (
                 tasks.create_task(self._link.next_end()),
@@ -422,39 +422,39 @@ class Docker:
                 each.cancel()
         return [each.result() for each in waits if not each.cancelled()]
 
-    async def _death(self, told: wire.Ended | Died | Answers) -> Ended | None:
+    async def _read_report(self, report: wire.Ended | ContainerEnd | Reconnection) -> Ended | None:
         try:
-            match told:
+            match report:
                 case wire.Ended():
-                    return await self._runtime_died(told)
-                case Died():
-                    return await self._container_died(told)
-                case Answers():
+                    return await self._end_of_runtime(report)
+                case ContainerEnd():
+                    return await self._end_of_container(report)
+                case Reconnection():
                     self._info = None
                     await self.survey()
         except AtollError as err:
-            _log.warning("death_not_looked_at", told=str(told), reason=err.message)
+            _log.warning("death_not_looked_at", report=str(report), reason=err.message)
         return None
 
-    async def _runtime_died(self, told: wire.Ended) -> Ended | None:
-        if told.wall != WALL or await self._link.lives(told.sandbox_id, WALL):
+    async def _end_of_runtime(self, report: wire.Ended) -> Ended | None:
+        if report.wall != WALL or await self._link.lives(report.sandbox_id, WALL):
             return None
-        container = self._containers.name(told.sandbox_id)
+        container = self._containers.name(report.sandbox_id)
         try:
-            how = await self._ends.settle(told.sandbox_id, container)
+            how = await self._ends.settle(report.sandbox_id, container)
             await self._containers.sweep(container)
         except AtollError as err:
             how = err.message
-        reason = self._with_causes(told.reason, how)
-        return Ended(SandboxId(told.sandbox_id), told.generation, reason)
+        reason = self._with_causes(report.reason, how)
+        return Ended(SandboxId(report.sandbox_id), report.generation, reason)
 
     def _with_causes(self, reason: str, how: str = "") -> str:
         """Return a reason with how its container ended, and what befell the daemon."""
         causes = "; ".join(filter(None, (how, self._feed.trouble)))
         return f"{reason} ({causes})" if causes else reason
 
-    async def _container_died(self, told: Died) -> Ended | None:
-        labels = dict(told.labels)
+    async def _end_of_container(self, report: ContainerEnd) -> Ended | None:
+        labels = dict(report.labels)
         sandbox_id, generation = labels.get(SANDBOX_LABEL, ""), labels.get(GENERATION_LABEL, "")
         box = await self._box(sandbox_id)
         if box is None or not box.live or not box.runtime_pid or str(box.generation) != generation:
@@ -462,18 +462,18 @@ class Docker:
         # Its runtime is still there: it may be on its way out, or stuck. Either way it ends now.
         await self._link.request(wire.Stop(sandbox_id), seconds=STOP_SECONDS)
         await self._containers.sweep(self._containers.name(sandbox_id))
-        ended = f"its container ended with status {told.exit_code or 'unknown'}"
-        reason = self._with_causes(ended)
+        cause = f"its container ended with status {report.exit_code or 'unknown'}"
+        reason = self._with_causes(cause)
         return Ended(SandboxId(sandbox_id), box.generation, reason)
 
-    def _new(self, death: Ended) -> bool:
+    def _is_new(self, death: Ended) -> bool:
         """Return whether this end was not reported before."""
         key = (death.sandbox_id, death.generation)
-        if key in self._told:
+        if key in self._reported:
             return False
-        self._told[key] = None
-        if len(self._told) > MAX_TOLD:
-            self._told.popitem(last=False)
+        self._reported[key] = None
+        if len(self._reported) > MAX_REPORTED:
+            self._reported.popitem(last=False)
         return True
 
     async def close(self) -> None:

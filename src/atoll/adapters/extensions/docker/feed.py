@@ -25,7 +25,7 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Died:
+class ContainerEnd:
     """The end of a container of this home."""
 
     labels: tuple[tuple[str, str], ...]
@@ -33,7 +33,7 @@ class Died:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class Reconnection:
     """A (re)connection to the daemon: earlier events were missed."""
 
 
@@ -64,28 +64,28 @@ class Feed:
         lately = self._lost_at is not None and monotonic() - self._lost_at < RECENT_SECONDS
         return "the Docker daemon had gone away" if self._absent or lately else ""
 
-    async def next(self) -> Died | Answers:
+    async def next(self) -> ContainerEnd | Reconnection:
         """Return the next event. Cancelling it loses nothing."""
         while True:
             try:
                 if self._lines is None:
                     await self._connect()
-                    return Answers()
+                    return Reconnection()
                 line, newline, rest = self._rest.partition(b"\n")
                 if newline:
                     self._rest = rest
                     event = msgspec.json.decode(line, type=_Event)
                     attributes = event.actor.attributes
-                    return Died(tuple(attributes.items()), attributes.get("exitCode", ""))
+                    return ContainerEnd(tuple(attributes.items()), attributes.get("exitCode", ""))
                 await self._read_more()
             except (AtollError, aiohttp.ClientError, OSError, *UNREADABLE) as err:
-                await self._lost(str(err))
+                await self._note_loss(str(err))
                 await asyncio.sleep(AGAIN_SECONDS)
 
     async def _connect(self) -> None:
-        wanted = {"type": ["container"], "event": ["die"], "label": [self.label]}
+        filters = {"type": ["container"], "event": ["die"], "label": [self.label]}
         stack = AsyncExitStack()
-        lines = await stack.enter_async_context(self.engine.events(wanted))
+        lines = await stack.enter_async_context(self.engine.events(filters))
         self._stack, self._lines, self._rest = stack, lines, b""
         if self._absent:
             _log.info("docker_answers_again", host=self.engine.host)
@@ -99,7 +99,7 @@ class Feed:
             raise OSError("the daemon ended the stream")
         self._rest += data
 
-    async def _lost(self, why: str) -> None:
+    async def _note_loss(self, why: str) -> None:
         if not self._absent:
             _log.warning("docker_away", host=self.engine.host, reason=why)
         self._absent, self._lost_at = True, monotonic()

@@ -18,7 +18,7 @@ from typing import BinaryIO
 from atoll.adapters.extensions.docker.archives import UntaggedArchive
 from atoll.adapters.extensions.docker.builds import BUILD, Builds, Report
 from atoll.adapters.extensions.docker.engine import Engine, Image
-from atoll.adapters.extensions.docker.pulls import is_reference, pulled
+from atoll.adapters.extensions.docker.pulls import is_reference, pull_image
 from atoll.domain.errors import AtollError, Failed, Invalid
 
 ARCHIVE = "archive:"
@@ -40,38 +40,40 @@ class ResolvedImage:
     volumes: tuple[str, ...] = ()
 
 
-def check_image(builds: Builds, wanted: str) -> None:
-    """Check what can be known of a profile's image without the daemon: its spelling, and the files
-    of the home that it names. Raises `Invalid`, `Forbidden`."""
-    if wanted.startswith(ARCHIVE):
-        _open_archive(wanted.removeprefix(ARCHIVE), builds.folder).close()
-    elif wanted.startswith(BUILD):
-        builds.check(wanted.removeprefix(BUILD))
-    elif not is_reference(wanted):
-        raise Invalid(f"{wanted[:80]!r} is not the reference of an image", field="image")
+def check_image(builds: Builds, reference: str) -> None:
+    """Check a profile's image as far as this needs no daemon: its spelling, and the files of the
+    home that it names. Raises `Invalid`, `Forbidden`."""
+    if reference.startswith(ARCHIVE):
+        _open_archive(reference.removeprefix(ARCHIVE), builds.folder).close()
+    elif reference.startswith(BUILD):
+        builds.check(reference.removeprefix(BUILD))
+    elif not is_reference(reference):
+        raise Invalid(f"{reference[:80]!r} is not the reference of an image", field="image")
 
 
-async def find(builds: Builds, wanted: str, report: Report) -> ResolvedImage:
+async def find(builds: Builds, reference: str, report: Report) -> ResolvedImage:
     """Return the image of a profile. `report` receives the progress of fetching or building. Raises
     `Invalid` for a name that can never be an image, `Failed` with the daemon's message,
     `Unavailable`."""
     engine = builds.engine
-    if wanted == "host":
+    if reference == "host":
         raise Invalid(
             "image `host` is the machine's own /usr, which ext.namespaces shows: for ext.docker "
             "name an OCI image, `archive:NAME` of a tar in the home's images folder, or "
             "`build:NAME` of a folder there with a Dockerfile",
             field="image",
         )
-    if wanted.startswith(ARCHIVE):
-        return _resolved(await _archived(engine, wanted.removeprefix(ARCHIVE), builds.folder))
-    if wanted.startswith(BUILD):
-        return _resolved(await builds.image(wanted.removeprefix(BUILD), report))
-    check_image(builds, wanted)
-    return _resolved(await pulled(engine, wanted, report))
+    if reference.startswith(ARCHIVE):
+        return _resolve(
+            await _image_of_archive(engine, reference.removeprefix(ARCHIVE), builds.folder)
+        )
+    if reference.startswith(BUILD):
+        return _resolve(await builds.image(reference.removeprefix(BUILD), report))
+    check_image(builds, reference)
+    return _resolve(await pull_image(engine, reference, report))
 
 
-def _resolved(image: Image) -> ResolvedImage:
+def _resolve(image: Image) -> ResolvedImage:
     config = image.config
     if config is None:
         return ResolvedImage(image.id)
@@ -82,30 +84,30 @@ def _resolved(image: Image) -> ResolvedImage:
     return ResolvedImage(image.id, env, tuple(volumes))
 
 
-async def _archived(engine: Engine, name: str, archives: Path) -> Image:
+async def _image_of_archive(engine: Engine, name: str, archives: Path) -> Image:
     with await asyncio.to_thread(_open_archive, name, archives) as archive:
         tag = _key(name, os.fstat(archive.fileno()))
-        found = await engine.image(f"{REPOSITORY}:{tag}")
-        if found is not None:
-            return found
+        image = await engine.image(f"{REPOSITORY}:{tag}")
+        if image is not None:
+            return image
         if await asyncio.to_thread(_is_saved, archive):
-            await engine.tag(await _loaded(engine, name, archive), REPOSITORY, tag)
+            await engine.tag(await _load(engine, name, archive), REPOSITORY, tag)
         else:
             await engine.import_tree(archive, REPOSITORY, tag)
-    found = await engine.image(f"{REPOSITORY}:{tag}")
-    if found is None:
+    image = await engine.image(f"{REPOSITORY}:{tag}")
+    if image is None:
         raise Failed(f"the archive {name} was taken in, yet its image is not there")
-    return found
+    return image
 
 
-async def _loaded(engine: Engine, name: str, archive: BinaryIO) -> str:
+async def _load(engine: Engine, name: str, archive: BinaryIO) -> str:
     """Load a saved image without a name. Returns its id."""
-    sent = UntaggedArchive(archive)
+    untagged = UntaggedArchive(archive)
     try:
-        lines = await engine.load(sent.blocks())
+        lines = await engine.load(untagged.blocks())
     except AtollError as err:
-        if sent.refused is not None:
-            raise sent.refused from err
+        if untagged.refused is not None:
+            raise untagged.refused from err
         raise
     named = [match[1] for line in lines if (match := _LOADED.search(line))]
     if not named or not is_reference(named[0]):
@@ -125,9 +127,9 @@ def _open_archive(name: str, archives: Path) -> BinaryIO:
         raise Invalid(f"the archive {path} cannot be read: {err.strerror}", field="image") from err
 
 
-def _key(name: str, found: os.stat_result) -> str:
+def _key(name: str, status: os.stat_result) -> str:
     """Return a tag that changes with the file."""
-    text = f"{name} {found.st_size} {found.st_mtime_ns}"
+    text = f"{name} {status.st_size} {status.st_mtime_ns}"
     return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 

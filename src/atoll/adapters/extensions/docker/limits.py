@@ -10,18 +10,18 @@ UNBOUNDED = "the daemon cannot bound it"
 
 def find_unbounded(info: Info) -> Iterator[str]:
     """Yield each limit that the daemon cannot set, by its word in `degraded`."""
-    given = {
+    bounded = {
         "memory": info.memory_limit,
         "swap": info.swap_limit,
         "cpu": info.cpu_cfs_quota,
         "pids": info.pids_limit,
     }
-    yield from (name for name, has in given.items() if not has)
+    yield from (name for name, has in bounded.items() if not has)
 
 
-def find_cpu_millis(wanted: float | None, info: Info) -> int | None:
+def find_cpu_millis(cpu: float | None, info: Info) -> int | None:
     """Return the processor limit of a container; None where the daemon cannot limit it, because it
     would refuse the request. The sandbox is then `degraded`."""
-    if wanted is not None:
-        return int(wanted * 1000)
+    if cpu is not None:
+        return int(cpu * 1000)
     return default_cpu_millis(info.cores) if info.cpu_cfs_quota and info.cores else None

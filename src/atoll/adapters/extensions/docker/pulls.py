@@ -42,22 +42,22 @@ def split_reference(reference: str) -> tuple[str, str]:
     return head + slash + name, tag if colon else "latest"
 
 
-async def pulled(engine: Engine, wanted: str, report: Report) -> Image:
+async def pull_image(engine: Engine, reference: str, report: Report) -> Image:
     """Return the image, after fetching it when the daemon lacks it. Raises `Invalid` for
     one that no registry has for us, `Failed` with the daemon's message, `Unavailable`."""
-    found = await engine.image(wanted)
-    if found is None:
-        await _pull(engine, wanted, report)
-        found = await engine.image(wanted)
-    if found is None:
-        raise Failed(f"the image {wanted} was pulled and is still not there: look at the daemon")
-    return found
+    image = await engine.image(reference)
+    if image is None:
+        await _pull(engine, reference, report)
+        image = await engine.image(reference)
+    if image is None:
+        raise Failed(f"the image {reference} was pulled and is still not there: check the daemon")
+    return image
 
 
-async def _pull(engine: Engine, wanted: str, report: Report) -> None:
-    repository, tag = split_reference(wanted)
-    report(f"pulling {wanted}")
-    progress = _PullProgress(wanted, report)
+async def _pull(engine: Engine, reference: str, report: Report) -> None:
+    repository, tag = split_reference(reference)
+    report(f"pulling {reference}")
+    progress = _PullProgress(reference, report)
     try:
         async for line in engine.pull(repository, tag):
             progress.add(line)
@@ -65,7 +65,8 @@ async def _pull(engine: Engine, wanted: str, report: Report) -> None:
         raise
     except AtollError as err:
         why = (
-            f"the image {wanted} is not in the Docker daemon and cannot be pulled: {err.message}; "
+            f"the image {reference} is not in the Docker daemon and cannot be pulled: "
+            f"{err.message}; "
             "`docker pull` or `docker load` it, or check its name"
         )
         if isinstance(err, NotFound) or tells_absent_image(err.message):

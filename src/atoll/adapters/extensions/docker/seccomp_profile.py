@@ -81,7 +81,7 @@ def all_but(values: Iterable[int], *, bits: int = BITS) -> list[Cube]:
     return cubes
 
 
-def _judged(*, debug: bool) -> Iterator[tuple[str, list[_Argument]]]:
+def _checked_calls(*, debug: bool) -> Iterator[tuple[str, list[_Argument]]]:
     """Yield calls that are checked, each with arguments that must all hold for it to be allowed."""
     for family, types in SOCKETS.items():
         for kind, protocols in types.items():
@@ -95,7 +95,7 @@ def _judged(*, debug: bool) -> Iterator[tuple[str, list[_Argument]]]:
                 yield "socketpair", arguments
     yield from (("ioctl", [_Argument(1, *cube)]) for cube in all_but(TERMINAL_REQUESTS))
     for name, (index, bits) in BITS_REFUSED.items():
-        cubes = _without_lone_files(bits, debug=debug) if name == "clone" else [(bits, 0)]
+        cubes = _thread_flag_cubes(bits, debug=debug) if name == "clone" else [(bits, 0)]
         yield from ((name, [_Argument(index, *cube)]) for cube in cubes)
     for name, (index, values) in INVALID.items():
         yield from ((name, [_Argument(index, *cube)]) for cube in all_but(values))
@@ -112,7 +112,7 @@ def _socket_options() -> Iterator[tuple[str, list[_Argument]]]:
             yield "setsockopt", [_Argument(1, ALL_BITS, level), _Argument(2, *cube)]
 
 
-def _without_lone_files(refused: int, *, debug: bool) -> list[Cube]:
+def _thread_flag_cubes(refused: int, *, debug: bool) -> list[Cube]:
     """Return cubes of clone's flags: a thread that shares its files, or neither."""
     thread, files = THREAD_AND_FILES
     passed = (0, thread | files, *([files] if debug else []))
@@ -141,7 +141,9 @@ def profile_for(machine: str, *, debug: bool = False) -> str:
     judged = {*JUDGED, *SETS_MODE, *OPENS, *ABSENT}
     free = sorted(KNOWN - denied(debug=debug).keys() - judged)
     rules = [_Rule(free, _ALLOW), *_modes()]
-    rules += [_Rule([name], _ALLOW, args=arguments) for name, arguments in _judged(debug=debug)]
+    rules += [
+        _Rule([name], _ALLOW, args=arguments) for name, arguments in _checked_calls(debug=debug)
+    ]
     rules.append(_Rule(sorted(ABSENT), _REFUSE, errno.ENOSYS))
     rules += [
         _Rule([name], _REFUSE, errno.EINVAL, [_Argument(index, ALL_BITS, value)])

@@ -18,7 +18,7 @@ def make(setup: ExtensionSetup) -> LinkedExtension:
 
 
 def wares_of(settings: E2bSettings) -> Wares:
-    """Return what E2B gives: machines of Firecracker, whose network is closed at their create."""
+    """Return the wares of E2B: machines of Firecracker, whose network is closed at their create."""
     return Wares(
         name=NAME,
         title="E2B",

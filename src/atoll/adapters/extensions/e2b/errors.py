@@ -35,8 +35,8 @@ def translate_error(error: Exception, what: str, key: VendorKey) -> BaseExceptio
     an answer, and whether the call did anything is not known."""
     if isinstance(error, (AtollError, TimeoutError)):
         return error
-    said = str(error) or type(error).__name__
-    return _kind(error)(f"{what} failed: {clean(said, key.value)}")
+    message = str(error) or type(error).__name__
+    return _kind(error)(f"{what} failed: {clean(message, key.value)}")
 
 
 def _kind(error: Exception) -> type[AtollError]:

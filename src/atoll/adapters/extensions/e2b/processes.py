@@ -48,7 +48,7 @@ class E2bProcesses:
             stdin=True,
         )
         pid, events = await patiently(
-            f"a command on {self.label}", lambda: self._opened(request), patience=self._patience
+            f"a command on {self.label}", lambda: self._open(request), patience=self._patience
         )
         async with aclosing(events):
             yield E2bScript(self, pid, events)
@@ -59,10 +59,10 @@ class E2bProcesses:
             call, partial(translate_error, what=self.label, key=self._key)
         )
 
-    async def _opened(self, request: process_pb.StartRequest) -> tuple[int, _Events]:
+    async def _open(self, request: process_pb.StartRequest) -> tuple[int, _Events]:
         events = as_stream(self.rpc.start(request, headers=_KEEPALIVE))
         try:
-            return _pid(await self.translate_errors(anext(events)), self.label), events
+            return _pid_of(await self.translate_errors(anext(events)), self.label), events
         except StopAsyncIteration:
             raise Unavailable(f"{self.label} ended a command before it began") from None
         except BaseException:
@@ -87,9 +87,9 @@ class E2bScript:
                 event = await self._machine.translate_errors(anext(self._events))
             except StopAsyncIteration:
                 raise Unavailable(f"{self._machine.label} cut a command's output") from None
-            match _value(event):
+            match _event_of(event):
                 case process_pb.ProcessEvent.DataEvent() as data:
-                    if out := self._taken(data):
+                    if out := self._output_of(data):
                         yield out
                 case process_pb.ProcessEvent.EndEvent() as end:
                     self.code = end.exit_code if end.exited else end.exit_code or 1
@@ -102,24 +102,24 @@ class E2bScript:
         for start in range(0, len(data), CHUNK_BYTES):
             chunk = bytes(data[start : start + CHUNK_BYTES])
             stdin: Oneof[Literal["stdin"], bytes] = Oneof(field="stdin", value=chunk)
-            given = process_pb.ProcessInput(input=stdin)
-            request = process_pb.SendInputRequest(process=self._selector(), input=given)
-            sent = self._machine.rpc.send_input(request, timeout_ms=INPUT_MILLISECONDS)
-            await self._machine.translate_errors(sent)
+            process_input = process_pb.ProcessInput(input=stdin)
+            request = process_pb.SendInputRequest(process=self._selector(), input=process_input)
+            call = self._machine.rpc.send_input(request, timeout_ms=INPUT_MILLISECONDS)
+            await self._machine.translate_errors(call)
 
     async def close_input(self) -> None:
         """See the protocol."""
         request = process_pb.CloseStdinRequest(process=self._selector())
-        closed = self._machine.rpc.close_stdin(request, timeout_ms=INPUT_MILLISECONDS)
+        call = self._machine.rpc.close_stdin(request, timeout_ms=INPUT_MILLISECONDS)
         with suppress(ProcessGone):
-            await self._machine.translate_errors(closed)
+            await self._machine.translate_errors(call)
 
     def _selector(self) -> process_pb.ProcessSelector:
         pid: Oneof[Literal["pid"], int] = Oneof(field="pid", value=self._pid)
         return process_pb.ProcessSelector(selector=pid)
 
-    def _taken(self, data: process_pb.ProcessEvent.DataEvent) -> bytes:
-        """Return what is output of an event; a complaint is kept, as far as there is room."""
+    def _output_of(self, data: process_pb.ProcessEvent.DataEvent) -> bytes:
+        """Return the output in an event; a complaint is kept, as far as there is room."""
         match data.output:
             case Oneof(field="stdout", value=out):
                 return out
@@ -130,14 +130,14 @@ class E2bScript:
                 return b""
 
 
-def _pid(opened: process_pb.StartResponse, label: str) -> int:
-    started = _value(opened)
-    if not isinstance(started, process_pb.ProcessEvent.StartEvent):
+def _pid_of(response: process_pb.StartResponse, label: str) -> int:
+    event = _event_of(response)
+    if not isinstance(event, process_pb.ProcessEvent.StartEvent):
         raise Unavailable(f"{label} began a command without its process")
-    return started.pid
+    return event.pid
 
 
-def _value(response: process_pb.StartResponse) -> object:
+def _event_of(response: process_pb.StartResponse) -> object:
     """Return the event inside its two envelopes."""
     event = response.event.event if response.event is not None else None
     return None if event is None else event.value

@@ -43,7 +43,7 @@ class E2bVendor:
         """See the port. A machine without a network; E2B gives one for a token."""
 
         async def act() -> RentedMachine:
-            made = await AsyncSandbox.create(
+            sandbox = await AsyncSandbox.create(
                 order.template,
                 timeout=order.seconds,
                 metadata=dict(order.tags),
@@ -51,7 +51,7 @@ class E2bVendor:
                 idempotency_key=order.token,
                 **self._options(key),
             )
-            return RentedMachine(made.sandbox_id, order.tags)
+            return RentedMachine(sandbox.sandbox_id, order.tags)
 
         return await self._call("a create of E2B", key, act)
 
@@ -60,9 +60,9 @@ class E2bVendor:
         query = SandboxQuery(metadata=dict(tags), state=[SandboxState.RUNNING])
         pages = AsyncSandbox.list(query, limit=PAGE, **self._options(key))
         while pages.has_next:
-            for found in await self._call("a list of E2B", key, pages.next_items):
-                listed = tuple((name, str(value)) for name, value in found.metadata.items())
-                yield RentedMachine(found.sandbox_id, listed, found.end_at.isoformat())
+            for sandbox in await self._call("a list of E2B", key, pages.next_items):
+                metadata = tuple((name, str(value)) for name, value in sandbox.metadata.items())
+                yield RentedMachine(sandbox.sandbox_id, metadata, sandbox.end_at.isoformat())
 
     async def renew(self, key: VendorKey, machine: str, seconds: int) -> None:
         """See the port."""
@@ -91,8 +91,8 @@ class E2bVendor:
         async def act() -> RentedShell:
             # A deadline must be named: a connection without one asks for the library's own.
             options = replace(self, patience=quick)._options(key)
-            opened = await AsyncSandbox.connect(machine, LIFE_SECONDS, **options)
-            return ScriptShell(E2bProcesses(opened, key, quick))
+            connection = await AsyncSandbox.connect(machine, LIFE_SECONDS, **options)
+            return ScriptShell(E2bProcesses(connection, key, quick))
 
         return await self._call("a connection to a machine at E2B", key, act)
 
@@ -100,13 +100,13 @@ class E2bVendor:
         """See the port; the library keeps its connections for the whole process."""
 
     def _options(self, key: VendorKey) -> dict[str, Any]:
-        given = {
+        addresses = {
             "domain": self.settings.domain,
             "api_url": self.settings.api_url,
             "sandbox_url": self.settings.sandbox_url,
         }
         return {
-            **{name: value for name, value in given.items() if value},
+            **{name: value for name, value in addresses.items() if value},
             "api_key": key.value,
             # Never what the environment says: it would print to a person's terminal.
             "debug": False,
@@ -117,5 +117,7 @@ class E2bVendor:
     async def _call(self, what: str, key: VendorKey, act: Callable[[], Awaitable[_T]]) -> _T:
         if not key.value:
             raise Failed("the key of ext.e2b is empty")
-        ours = partial(translate_error, what=what, key=key)
-        return await patiently(what, lambda: translate_errors(act(), ours), patience=self.patience)
+        translate = partial(translate_error, what=what, key=key)
+        return await patiently(
+            what, lambda: translate_errors(act(), translate), patience=self.patience
+        )

@@ -17,9 +17,9 @@ from atoll.adapters.extensions.microvm.guest import LETTERS, VIEWS
 from atoll.adapters.extensions.microvm.guest_shell import GuestShell
 from atoll.adapters.extensions.microvm.image import GuestImage, find_image
 from atoll.adapters.extensions.microvm.programs import GuestPrograms
-from atoll.adapters.extensions.microvm.pump import pumped
+from atoll.adapters.extensions.microvm.pump import join_sockets
 from atoll.adapters.extensions.microvm.qemu import Hardware, find_qemu, machine_argv
-from atoll.adapters.extensions.microvm.running import Running
+from atoll.adapters.extensions.microvm.running import Machine
 from atoll.adapters.extensions.microvm.start_archive import live_letters, start_archive
 from atoll.adapters.linked.machine import mirror_to
 from atoll.domain.errors import Failed, Invalid
@@ -65,7 +65,7 @@ class MicrovmBackend:
         return NAME
 
     def capabilities(self) -> Capabilities:
-        """Return what these machines give. Raises `Failed` without QEMU or an image."""
+        """Return the capabilities of these machines. Raises `Failed` without QEMU or an image."""
         find_qemu()
         find_mke2fs()
         find_image(self.home)
@@ -76,17 +76,19 @@ class MicrovmBackend:
         )
 
     def lacks(self, profile: Profile) -> Sequence[str]:
-        """Return the limits that are no size of a machine; a start rounds those nobody named."""
-        wanted = profile.resources
-        found = []
-        if wanted.memory_mb is not None and wanted.memory_mb < LEAST_MEMORY_MB:
-            found.append(
+        """Return the limits that no machine can have; a start rounds limits that nobody named."""
+        limits = profile.resources
+        lacking = []
+        if limits.memory_mb is not None and limits.memory_mb < LEAST_MEMORY_MB:
+            lacking.append(
                 f"its machines have at least {LEAST_MEMORY_MB} MiB of memory, and resources."
-                f"memory_mb is {wanted.memory_mb}"
+                f"memory_mb is {limits.memory_mb}"
             )
-        if wanted.cpu is not None and not float(wanted.cpu).is_integer():
-            found.append(f"its machines have whole processors, and resources.cpu is {wanted.cpu:g}")
-        return found
+        if limits.cpu is not None and not float(limits.cpu).is_integer():
+            lacking.append(
+                f"its machines have whole processors, and resources.cpu is {limits.cpu:g}"
+            )
+        return lacking
 
     async def provision(self, request: Provision, terms: LinkTerms) -> FarPlace:
         """Boot the sandbox's machine. Raises `Invalid` for an image, `Failed` with what the guest
@@ -117,46 +119,46 @@ class MicrovmBackend:
 
     async def _boot(self, request: Provision, terms: LinkTerms) -> FarPlace:
         image = find_image(self.home)
-        running = self._running(request.sandbox_id)
-        await running.stop()
-        await self._placed(request, running.folder)
+        machine = self._machine(request.sandbox_id)
+        await machine.stop()
+        await self._prepare_disk(request, machine.folder)
         programs = await asyncio.to_thread(self.programs.place)
         views = await self._views(request)
         archive = start_archive(request, terms, image.machine, tuple(views), programs)
-        written = running.folder / "start.tar"
-        written.touch(mode=0o600)
-        written.write_bytes(archive)
-        (running.folder / LIVE).write_text(json.dumps(live_letters(request)))
+        start_file = machine.folder / "start.tar"
+        start_file.touch(mode=0o600)
+        start_file.write_bytes(archive)
+        (machine.folder / LIVE).write_text(json.dumps(live_letters(request)))
         hardware = _hardware(request, image, tuple(views.values()))
-        argv = machine_argv(programs / "bwrap", running.folder, image.folder, hardware)
+        argv = machine_argv(programs / "bwrap", machine.folder, image.folder, hardware)
         seconds = KVM_SECONDS if hardware.kvm else EMULATED_SECONDS
         request.report("boot a machine" if hardware.kvm else "boot a machine, emulated: slow")
         environment = {"LD_LIBRARY_PATH": str(programs)}
         try:
-            await running.start(
+            await machine.start(
                 argv, generation=request.generation, seconds=seconds, env=environment
             )
         finally:
             # It holds the link's key, and is of no use once the guest has read it.
-            written.write_bytes(b"")
+            start_file.write_bytes(b"")
         self._untouched.add(request.sandbox_id)
         return _place(request, image)
 
     async def attach(self, request: Provision) -> FarPlace | None:
         """Return the machine that runs; None when none does."""
-        if not self._running(request.sandbox_id).runs(request.generation):
+        if not self._machine(request.sandbox_id).runs(request.generation):
             return None
         return _place(request, find_image(self.home))
 
     async def carry(self, box: FarBox, near: socket.socket) -> None:
         """Carry bytes between the near end and the machine's port. Raises `MachineLost` once it
         ended."""
-        running = self._running(box.sandbox_id)
-        if not running.runs(box.generation):
+        machine = self._machine(box.sandbox_id)
+        if not machine.runs(box.generation):
             raise MachineLost("its machine ended")
         used = box.sandbox_id not in self._untouched
         self._untouched.discard(box.sandbox_id)
-        await pumped(near, running.link, used=used)
+        await join_sockets(near, machine.link, used=used)
 
     async def refresh(self, boxes: Sequence[FarBox], source: str) -> None:
         """Bring new objects to the guests of these sandboxes, above their read-only disks. Raises
@@ -169,12 +171,12 @@ class MicrovmBackend:
                 raise result
 
     async def _refresh(self, sandbox_id: SandboxId, source: str) -> None:
-        running = self._running(sandbox_id)
-        live = running.folder / LIVE
-        if not running.runs() or not live.exists():
+        machine = self._machine(sandbox_id)
+        live = machine.folder / LIVE
+        if not machine.runs() or not live.exists():
             return
         shell = self._shells.setdefault(
-            sandbox_id, GuestShell(running.files, f"the machine of sandbox {sandbox_id}")
+            sandbox_id, GuestShell(machine.files, f"the machine of sandbox {sandbox_id}")
         )
         for letter, mounted in json.loads(live.read_text()).items():
             if mounted == source:
@@ -184,14 +186,14 @@ class MicrovmBackend:
         """End the machine, also one that boots; without `keep_state` remove its disk."""
         await self._cancel_boot(box.sandbox_id)
         self._shells.pop(box.sandbox_id, None)
-        running = self._running(box.sandbox_id)
+        machine = self._machine(box.sandbox_id)
         if keep_state:
-            ran = await running.stop()
+            ran = await machine.stop()
             return CleanupReport(("the machine",) if ran else ())
-        ran = running.runs()
-        await running.kill()
+        ran = machine.runs()
+        await machine.kill()
         removed = ["the machine"] if ran else []
-        if await asyncio.to_thread(_removed, running.folder):
+        if await asyncio.to_thread(_remove, machine.folder):
             removed.append("workspace and agent state")
         return CleanupReport(tuple(removed))
 
@@ -204,22 +206,22 @@ class MicrovmBackend:
     async def close(self) -> None:
         """Close nothing: machines outlive this process."""
 
-    def _running(self, sandbox_id: SandboxId) -> Running:
-        return Running(self.home / "vms" / sandbox_id, self.group)
+    def _machine(self, sandbox_id: SandboxId) -> Machine:
+        return Machine(self.home / "vms" / sandbox_id, self.group)
 
-    async def _placed(self, request: Provision, folder: Path) -> None:
+    async def _prepare_disk(self, request: Provision, folder: Path) -> None:
         disk = folder / "disk"
-        if not await asyncio.to_thread(_kept, disk, fresh=request.fresh):
+        if not await asyncio.to_thread(_prepare_place, disk, fresh=request.fresh):
             await make_disk(disk, request.profile.resources.workspace_mb or DISK_MB)
 
     async def _views(self, request: Provision) -> dict[tuple[str, str], Path]:
         """Return the disks of read-only folders, by their places in the guest and inside."""
         await asyncio.to_thread(self.disks.forget_unused)
-        found = {}
+        disks = {}
         for letter, mount in zip(LETTERS, request.mounts, strict=False):
             disk = await self.disks.of(Path(mount.source))
-            found[f"{VIEWS}/{letter}", mount.target] = disk
-        return found
+            disks[f"{VIEWS}/{letter}", mount.target] = disk
+        return disks
 
 
 def _choose_mounts(mounts: tuple[Mount, ...]) -> tuple[Mount, ...]:
@@ -229,7 +231,7 @@ def _choose_mounts(mounts: tuple[Mount, ...]) -> tuple[Mount, ...]:
     return (*needed, *[mount for mount in mounts if mount.spare][:room])
 
 
-def _kept(disk: Path, *, fresh: bool) -> bool:
+def _prepare_place(disk: Path, *, fresh: bool) -> bool:
     """Make a disk's folder; returns whether the disk is there, which `fresh` removes."""
     disk.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if fresh:
@@ -237,7 +239,7 @@ def _kept(disk: Path, *, fresh: bool) -> bool:
     return disk.exists()
 
 
-def _removed(folder: Path) -> bool:
+def _remove(folder: Path) -> bool:
     """Remove a folder; returns whether it was there."""
     if not folder.exists():
         return False
@@ -256,17 +258,18 @@ def _place(request: Provision, image: GuestImage) -> FarPlace:
     box = FarBox(request.sandbox_id, request.generation, (("machine", request.sandbox_id),))
     no_kvm = image.no_kvm()
     slow = (f"speed: its processor is emulated, since {no_kvm}",) if no_kvm else ()
-    degraded = (*slow, *_rounded(request.profile.resources, _hardware(request, image, ())))
+    degraded = (*slow, *_rounding_notes(request.profile.resources, _hardware(request, image, ())))
     return FarPlace(box, Isolation(IsolationLevel.MICROVM, MECHANISM, degraded), (INIT,))
 
 
-def _rounded(wanted: Resources, made: Hardware) -> Iterator[str]:
-    """Yield a note for each limit, of a quota or from before such were refused, that is no size of
-    a machine."""
-    if wanted.cpu is not None and made.cpus != wanted.cpu:
-        yield f"size: its machine has {made.cpus} processors, and resources.cpu is {wanted.cpu:g}"
-    if wanted.memory_mb is not None and made.memory_mb != wanted.memory_mb:
+def _rounding_notes(limits: Resources, hardware: Hardware) -> Iterator[str]:
+    """Yield a note for each limit that the hardware rounds: a quota may set one, and earlier versions
+    admitted them."""
+    if limits.cpu is not None and hardware.cpus != limits.cpu:
+        cpus = hardware.cpus
+        yield f"size: its machine has {cpus} processors, and resources.cpu is {limits.cpu:g}"
+    if limits.memory_mb is not None and hardware.memory_mb != limits.memory_mb:
         yield (
-            f"size: its machine has {made.memory_mb} MiB of memory, and resources.memory_mb is "
-            f"{wanted.memory_mb}"
+            f"size: its machine has {hardware.memory_mb} MiB of memory, and resources.memory_mb is "
+            f"{limits.memory_mb}"
         )

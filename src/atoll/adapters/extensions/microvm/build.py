@@ -20,9 +20,14 @@ from atoll.adapters.extensions.microvm.cpio import FILE, Entry, pack
 from atoll.adapters.extensions.microvm.disks import find_mke2fs, make_disk
 from atoll.adapters.extensions.microvm.guest import FACTS, FIRST, PLACES
 from atoll.adapters.extensions.microvm.image import TrialRecord, images, unusable_kvm
-from atoll.adapters.extensions.microvm.packages import Apt, Chosen, missing_programs, ran
+from atoll.adapters.extensions.microvm.packages import (
+    Apt,
+    PackageChoice,
+    missing_programs,
+    run_command,
+)
 from atoll.adapters.extensions.microvm.qemu import Hardware, find_qemu, machine_argv
-from atoll.adapters.extensions.microvm.running import Running
+from atoll.adapters.extensions.microvm.running import Machine
 from atoll.adapters.linked.machine import packed_texts
 from atoll.adapters.turns import lock_in_turn
 from atoll.domain.errors import Failed
@@ -59,53 +64,53 @@ NEW = "new-"
 ROOM_MB = 64
 KVM_SECONDS, EMULATED_SECONDS = 20.0, 180.0
 
-Say = Callable[[str], None]
+ReportStep = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """The builder of one home. `bwrap` starts the trial, `say` receives a line for each step.
+    """The builder of one home. `bwrap` starts the trial, `report` receives a line for each step.
     `packages` are wanted beside `INCLUDED`."""
 
     home: Path
     bwrap: Path
-    say: Say
+    report: ReportStep
     packages: tuple[str, ...] = ()
 
     async def build(self) -> TrialRecord:
         """Make the image, or find the one of these packages. Raises `Failed` with a sentence."""
         _check_here()
         folder = images(self.home)
-        with _reserved(folder):
+        with _lock_images(folder):
             with tempfile.TemporaryDirectory(prefix=NEW, dir=folder) as name:
                 apt = Apt(Path(name))
                 chosen = await apt.choose((*INCLUDED, *self.packages))
                 made_of = "\n".join((*chosen.archives, FIRST, FINISH, *MODULES))
                 place = folder / hashlib.sha256(made_of.encode()).hexdigest()[:16]
                 if (place / "root.img").exists():
-                    self.say("the image of these packages is there already")
+                    self.report("the image of these packages is there already")
                 else:
                     await self._make(place, apt, chosen)
-            record = await self._tried(place, chosen.archives)
+            record = await self._try(place, chosen.archives)
             (place / "image.json").write_bytes(msgspec.json.encode(record))
             _put_in_use(place)
         return record
 
-    async def _make(self, place: Path, apt: Apt, chosen: Chosen) -> None:
+    async def _make(self, place: Path, apt: Apt, chosen: PackageChoice) -> None:
         image = apt.folder / "image"
         image.mkdir(mode=0o755)
-        self.say(f"fetch the kernel, {chosen.kernel}")
+        self.report(f"fetch the kernel, {chosen.kernel}")
         tree = await apt.boot(chosen)
-        (found,) = (tree / "boot").glob("vmlinuz-*")
-        shutil.copyfile(found, image / "kernel")
+        (kernels,) = (tree / "boot").glob("vmlinuz-*")
+        shutil.copyfile(kernels, image / "kernel")
         (image / "initrd").write_bytes(_initrd(tree))
-        self.say(f"fetch the root's {len(chosen.archives) - 2} packages")
+        self.report(f"fetch the root's {len(chosen.archives) - 2} packages")
         root = await apt.root(chosen)
-        self.say("make the root disk")
+        self.report("make the root disk")
         for name in PLACES:
             (root / name).mkdir(exist_ok=True)
-        await ran((*self._in_new_root(root), "sh", "-c", FINISH), apt.folder)
-        size = int((await ran(("du", "-sm", str(root)), apt.folder)).split()[0])
+        await run_command((*self._in_new_root(root), "sh", "-c", FINISH), apt.folder)
+        size = int((await run_command(("du", "-sm", str(root)), apt.folder)).split()[0])
         await make_disk(image / "root.img", int(size * 1.15) + ROOM_MB, root, self._as_owner())
         (image / "root.img").chmod(0o644)
         image.rename(place)
@@ -123,15 +128,15 @@ class Builder:
         path = ("--setenv", "PATH", "/usr/sbin:/usr/bin", "--setenv", "LC_ALL", "C")
         return (str(self.bwrap), *user, *places, *path, "--chdir", "/", "--")
 
-    async def _tried(self, place: Path, packages: Sequence[str]) -> TrialRecord:
+    async def _try(self, place: Path, packages: Sequence[str]) -> TrialRecord:
         no_kvm = unusable_kvm()
         if not no_kvm:
-            self.say("try a guest with KVM")
+            self.report("try a guest with KVM")
             try:
                 return TrialRecord(await self._trial(place, kvm=True), "", tuple(packages))
             except Failed as error:
                 no_kvm = f"a guest does not boot with it: {error.message}"[:300]
-        self.say(f"no KVM, since {no_kvm}: try a guest with an emulated processor")
+        self.report(f"no KVM, since {no_kvm}: try a guest with an emulated processor")
         return TrialRecord(await self._trial(place, kvm=False), no_kvm, tuple(packages))
 
     async def _trial(self, place: Path, *, kvm: bool) -> str:
@@ -141,12 +146,12 @@ class Builder:
             texts = {"second": FACTS, "masked": "\n".join(MASKED) + "\n"}
             (folder / "start.tar").write_bytes(packed_texts(texts))
             argv = machine_argv(self.bwrap, folder, place, Hardware(kvm, 512, 1))
-            running = Running(folder)
-            said = await running.start(
+            machine = Machine(folder)
+            console = await machine.start(
                 argv, generation=1, seconds=KVM_SECONDS if kvm else EMULATED_SECONDS
             )
-            await running.kill()
-            return said.replace("\r", "")
+            await machine.kill()
+            return console.replace("\r", "")
 
 
 def _check_here() -> None:
@@ -161,18 +166,18 @@ def _check_here() -> None:
 
 
 @contextmanager
-def _reserved(folder: Path) -> Iterator[None]:
+def _lock_images(folder: Path) -> Iterator[None]:
     """Hold the folder of images for one build, after another. Raises `Failed` after a long wait,
     and with what cannot be written."""
     try:
         folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-        with (folder / "lock").open("w") as held:
+        with (folder / "lock").open("w") as lock:
             try:
-                lock_in_turn(held.fileno())
+                lock_in_turn(lock.fileno())
             except BlockingIOError as error:
                 raise Failed(f"another build makes an image in {folder}: wait for it") from error
-            for left in folder.glob(f"{NEW}*"):
-                shutil.rmtree(left, ignore_errors=True)
+            for unfinished in folder.glob(f"{NEW}*"):
+                shutil.rmtree(unfinished, ignore_errors=True)
             yield
     except OSError as error:
         raise Failed(f"no image can be made in {folder}: {error.strerror or error}") from error
@@ -192,6 +197,6 @@ def _initrd(packages: Path) -> bytes:
     entries = [Entry("bin"), Entry("modules"), Entry("init", FILE, FIRST.encode())]
     entries.append(Entry("bin/busybox", FILE, (packages / "bin" / "busybox").read_bytes()))
     for number, name in enumerate(MODULES):
-        for found in (packages / "lib" / "modules").rglob(f"{name}.ko"):
-            entries.append(Entry(f"modules/{number:02}-{name}.ko", FILE, found.read_bytes()))
+        for module in (packages / "lib" / "modules").rglob(f"{name}.ko"):
+            entries.append(Entry(f"modules/{number:02}-{name}.ko", FILE, module.read_bytes()))
     return pack(entries)

@@ -18,19 +18,19 @@ class Entry:
 
 def pack(entries: Iterable[Entry]) -> bytes:
     """Return the archive of these, parents first."""
-    packed = b"".join(_one(entry, number) for number, entry in enumerate(entries, 1))
-    return packed + _one(Entry("TRAILER!!!", 0), 0)
+    packed = b"".join(_entry_bytes(entry, number) for number, entry in enumerate(entries, 1))
+    return packed + _entry_bytes(Entry("TRAILER!!!", 0), 0)
 
 
-def _one(entry: Entry, number: int) -> bytes:
+def _entry_bytes(entry: Entry, number: int) -> bytes:
     name = entry.name.encode() + b"\0"
     fields = (
         *(number, entry.mode, 0, 0, 1, 0, len(entry.content)),
         *(0, 0, 0, 0, len(name), 0),
     )
     head = b"070701" + b"".join(b"%08X" % field for field in fields)
-    return _padded(head + name) + _padded(entry.content)
+    return _pad(head + name) + _pad(entry.content)
 
 
-def _padded(data: bytes) -> bytes:
+def _pad(data: bytes) -> bytes:
     return data + b"\0" * (-len(data) % _ALIGNED)

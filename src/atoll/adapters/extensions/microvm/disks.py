@@ -24,10 +24,10 @@ MISSING = "ext.microvm needs mke2fs: apt-get install e2fsprogs"
 
 def find_mke2fs() -> str:
     """Return the program that makes disks. Raises `Failed` with how to install it."""
-    found = shutil.which("mke2fs", path=_PATH)
-    if found is None:
+    program = shutil.which("mke2fs", path=_PATH)
+    if program is None:
         raise Failed(MISSING)
-    return found
+    return program
 
 
 async def make_disk(
@@ -74,7 +74,7 @@ class Disks:
         """Return the disk of a folder as it is now, made when there is none; disks of what it was
         before are removed. Raises `Failed`."""
         async with self._turn:
-            digest, size = await asyncio.to_thread(_measured, source)
+            digest, size = await asyncio.to_thread(_measure, source)
             of_source = hashlib.sha256(os.fsencode(source)).hexdigest()[:16]
             place = self.folder / f"{of_source}-{digest}.img"
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -95,7 +95,7 @@ class Disks:
                 disk.unlink(missing_ok=True)
 
 
-def _measured(source: Path) -> tuple[str, int]:
+def _measure(source: Path) -> tuple[str, int]:
     """Return the digest of a folder, by names, sizes and times, and a disk's size for it in MB."""
     digest = hashlib.sha256(os.fsencode(source))
     blocks = entries = 0
@@ -104,12 +104,12 @@ def _measured(source: Path) -> tuple[str, int]:
         for name in sorted((*folders, *files)):
             path = Path(folder, name)
             try:
-                found = path.lstat()
+                status = path.lstat()
             except FileNotFoundError:
                 continue  # a shared repository changes meanwhile
-            said = f"{path}\0{found.st_size}\0{found.st_mtime_ns}\0{found.st_mode}\n"
-            digest.update(os.fsencode(said))
+            line = f"{path}\0{status.st_size}\0{status.st_mtime_ns}\0{status.st_mode}\n"
+            digest.update(os.fsencode(line))
             entries += 1
-            blocks += -(-found.st_size // 4096) + 1
+            blocks += -(-status.st_size // 4096) + 1
     size = (blocks * 4096 + entries * 512) * _ROOM
     return digest.hexdigest()[:24], 16 + int(size / MIB) + 1

@@ -34,28 +34,28 @@ class GuestShell:
 
     async def run(self, script: str, *words: str, given: bytes = b"", seconds: float) -> Ran:
         """See the port."""
-        async with self._connected() as asked:
-            await asked.ask(script, words)
-            asked.write(given)
-            return await asked.answer(seconds)
+        async with self._connect() as connection:
+            await connection.send(script, words)
+            connection.write(given)
+            return await connection.answer(seconds)
 
     @asynccontextmanager
     async def pipe(self, script: str, *words: str) -> AsyncIterator[Into]:
         """See the port."""
-        async with self._connected() as asked:
-            await asked.ask(script, words)
-            yield asked
-            ran = await asked.answer(ANSWER_SECONDS)
+        async with self._connect() as connection:
+            await connection.send(script, words)
+            yield connection
+            ran = await connection.answer(ANSWER_SECONDS)
         if ran.code:
             raise Failed(f"{self.label}: {ran.complaint}")
 
     @asynccontextmanager
-    async def _connected(self) -> AsyncIterator["_Asked"]:
+    async def _connect(self) -> AsyncIterator["_ScriptConnection"]:
         async with self._turn:
             try:
                 reader, writer = await asyncio.open_unix_connection(self.port)
                 try:
-                    yield _Asked(reader, writer)
+                    yield _ScriptConnection(reader, writer)
                 finally:
                     writer.close()
             except (OSError, TimeoutError, EOFError, ValueError) as error:
@@ -66,13 +66,13 @@ class GuestShell:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ScriptConnection:
     """A connection for one script."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
 
-    async def ask(self, script: str, words: tuple[str, ...]) -> None:
+    async def send(self, script: str, words: tuple[str, ...]) -> None:
         """Wait until the guest listens, and send a script with its words."""
         async with asyncio.timeout(READY_SECONDS):
             await self.reader.readuntil(SERVING + b"\n")
@@ -90,14 +90,14 @@ class _Asked:
         await self.writer.drain()
 
     async def answer(self, seconds: float) -> Ran:
-        """End the input, and return what became of the script. Raises `ValueError` for an answer
-        that is none."""
+        """End the input, and return the result of the script. Raises `ValueError` for a malformed
+        answer."""
         async with asyncio.timeout(seconds):
             self.writer.write(b"0\n")
             await self.writer.drain()
-            code, size, told = map(int, (await self.reader.readline()).split())
-            if not (0 <= size <= MAX_ANSWER_BYTES and 0 <= told <= MAX_ANSWER_BYTES):
+            code, size, complaint_size = map(int, (await self.reader.readline()).split())
+            if not (0 <= size <= MAX_ANSWER_BYTES and 0 <= complaint_size <= MAX_ANSWER_BYTES):
                 raise ValueError("its answer has no size")
             output = await self.reader.readexactly(size)
-            complaint = await self.reader.readexactly(told)
+            complaint = await self.reader.readexactly(complaint_size)
         return Ran(code, output, complaint.decode(errors="replace").strip()[:500])

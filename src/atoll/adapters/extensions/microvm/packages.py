@@ -29,7 +29,7 @@ done
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class PackageChoice:
     """The packages of a guest: `kernel` without its version's alias, the others by the words that
     apt was given, and the archives of all of them, which name their versions."""
 
@@ -44,26 +44,26 @@ class Apt:
 
     folder: Path
 
-    async def choose(self, packages: Sequence[str]) -> Chosen:
+    async def choose(self, packages: Sequence[str]) -> PackageChoice:
         """Return the archives of a kernel and of a root with these packages. Raises `Failed` with
         what apt says."""
         kernel = await self._kernel()
         words = ("?essential", *packages)
-        listed = await self._get("--print-uris", "install", *words)
-        listed += await self._get("--print-uris", "download", kernel, BUSYBOX)
-        lines = [line.split() for line in listed.splitlines() if line.startswith("'")]
-        return Chosen(kernel, words, tuple(sorted(line[1] for line in lines)))
+        uris = await self._get("--print-uris", "install", *words)
+        uris += await self._get("--print-uris", "download", kernel, BUSYBOX)
+        lines = [line.split() for line in uris.splitlines() if line.startswith("'")]
+        return PackageChoice(kernel, words, tuple(sorted(line[1] for line in lines)))
 
-    async def boot(self, chosen: Chosen) -> Path:
+    async def boot(self, chosen: PackageChoice) -> Path:
         """Fetch kernel and busybox; return the folder where they lie unpacked."""
-        fetched, tree = self._made("boot"), self._made("boot-tree")
+        fetched, tree = self._make_folder("boot"), self._make_folder("boot-tree")
         await self._get("download", chosen.kernel, BUSYBOX, folder=fetched)
         await unpack(sorted(fetched.glob("*.deb")), tree)
         return tree
 
-    async def root(self, chosen: Chosen) -> Path:
+    async def root(self, chosen: PackageChoice) -> Path:
         """Fetch the packages of the root; return the folder where they lie unpacked."""
-        tree = self._made("root")
+        tree = self._make_folder("root")
         for name in _MERGED:
             (tree / "usr" / name).mkdir(parents=True)
             (tree / name).symlink_to(f"usr/{name}")
@@ -72,8 +72,8 @@ class Apt:
         return tree
 
     async def _kernel(self) -> str:
-        said = await ran(("apt-cache", "depends", KERNEL), self.folder, fails=False)
-        for line in said.splitlines():
+        output = await run_command(("apt-cache", "depends", KERNEL), self.folder, fails=False)
+        for line in output.splitlines():
             word, _, name = line.strip().partition(": ")
             if word == "Depends" and name.startswith("linux-image-"):
                 return name
@@ -82,7 +82,7 @@ class Apt:
     async def _get(self, *words: str, folder: Path | None = None) -> str:
         status = self.folder / "status"
         status.touch()
-        self._made("archives/partial")
+        self._make_folder("archives/partial")
         settings = {
             "Dir::State::status": status,
             "Dir::Cache::archives": self.folder / "archives",
@@ -93,28 +93,28 @@ class Apt:
             "APT::Keep-Downloaded-Packages": "yes",
         }
         options = [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
-        return await ran(("apt-get", "-qq", "-y", *options, *words), folder or self.folder)
+        return await run_command(("apt-get", "-qq", "-y", *options, *words), folder or self.folder)
 
-    def _made(self, name: str) -> Path:
+    def _make_folder(self, name: str) -> Path:
         place = self.folder / name
         place.mkdir(mode=0o755, parents=True, exist_ok=True)
         return place
 
 
 def missing_programs() -> list[str]:
-    """Return the programs that this machine lacks for it."""
+    """Return the programs of `PROGRAMS` that this machine lacks."""
     return [name for name in PROGRAMS if not shutil.which(name, path=_PATH)]
 
 
 async def unpack(archives: Sequence[Path], into: Path) -> None:
     """Unpack packages, without what no sandbox reads. Raises `Failed`."""
     left_out = " ".join(f"--exclude=./usr/share/{name}/*" for name in _LEFT_OUT)
-    await ran(("sh", "-fc", _UNPACK, "sh", str(into), left_out, *map(str, archives)), into)
+    await run_command(("sh", "-fc", _UNPACK, "sh", str(into), left_out, *map(str, archives)), into)
 
 
-async def ran(command: Sequence[str], folder: Path, *, fails: bool = True) -> str:
-    """Run a command in a folder; return its output. Raises `Failed` with what it said, unless its
-    failure is an answer, too."""
+async def run_command(command: Sequence[str], folder: Path, *, fails: bool = True) -> str:
+    """Run a command in a folder; return its output. Raises `Failed` with its output, unless
+    `fails` is false: its failure is an answer then."""
     process = await asyncio.create_subprocess_exec(
         *command,
         cwd=folder,
@@ -132,7 +132,7 @@ async def ran(command: Sequence[str], folder: Path, *, fails: bool = True) -> st
         if process.returncode is None:
             process.kill()
             await process.wait()
-    said = output.decode(errors="replace")
+    text = output.decode(errors="replace")
     if process.returncode and fails:
-        raise Failed(f"{command[0]} failed: {said.strip()[-500:]}")
-    return said
+        raise Failed(f"{command[0]} failed: {text.strip()[-500:]}")
+    return text

@@ -10,7 +10,7 @@ SETTLE_SECONDS = 0.5
 second; what arrives in between would be lost with the connection before."""
 
 
-async def pumped(near: socket.socket, port: Path, *, used: bool) -> None:
+async def join_sockets(near: socket.socket, port: Path, *, used: bool) -> None:
     """Join a connected socket with the one that listens at `port`; `used`: there may have been a
     connection until now."""
     if used:
@@ -22,7 +22,7 @@ async def pumped(near: socket.socket, port: Path, *, used: bool) -> None:
         await loop.sock_connect(far, str(port))
         await asyncio.sleep(SETTLE_SECONDS)
         # Owned here: cancelled below.
-        ways = [loop.create_task(_copied(near, far)), loop.create_task(_copied(far, near))]
+        ways = [loop.create_task(_copy(near, far)), loop.create_task(_copy(far, near))]
         try:
             done, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
             for way in done:
@@ -33,7 +33,7 @@ async def pumped(near: socket.socket, port: Path, *, used: bool) -> None:
             await asyncio.gather(*ways, return_exceptions=True)
 
 
-async def _copied(source: socket.socket, target: socket.socket) -> None:
+async def _copy(source: socket.socket, target: socket.socket) -> None:
     loop = asyncio.get_running_loop()
     while data := await loop.sock_recv(source, CHUNK_BYTES):
         await loop.sock_sendall(target, data)

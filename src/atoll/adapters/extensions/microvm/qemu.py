@@ -33,10 +33,10 @@ class Hardware:
 
 def find_qemu() -> Path:
     """Return QEMU's program. Raises `Failed` with how to install it."""
-    found = shutil.which(PROGRAM)
-    if found is None:
+    program = shutil.which(PROGRAM)
+    if program is None:
         raise Failed(MISSING)
-    return Path(found)
+    return Path(program)
 
 
 def machine_argv(bwrap: Path, folder: Path, image: Path, hardware: Hardware) -> list[str]:

@@ -26,7 +26,7 @@ group whose `cgroup.procs` is its input."""
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class Machine:
     """The machine of a folder, running or not. `group` is the open `cgroup.procs` of the control
     group that it runs in; None is that of this process."""
 
@@ -86,7 +86,7 @@ class Running:
                 await process.wait()
 
     def runs(self, generation: int | None = None) -> bool:
-        """Report whether it runs, and as this generation."""
+        """Report whether the machine runs, and as this generation."""
         if generation is not None and self._generation() != str(generation):
             return False
         return bool(self._processes())
@@ -101,21 +101,21 @@ class Running:
                     _, writer = await asyncio.open_unix_connection(self.folder / "stop.sock")
                     try:
                         writer.write(b"stop\n")
-                        await _ended(running)
+                        await _wait_ended(running)
                     finally:
                         writer.close()
         await self.kill()
         return bool(running)
 
     async def kill(self) -> None:
-        """End it at once. Raises `Failed` when it does not end."""
+        """Kill the machine. Raises `Failed` when it does not end."""
         try:
             async with asyncio.timeout(KILL_SECONDS):
                 while running := self._processes():
                     for pid in running:
                         with suppress(ProcessLookupError):
                             os.kill(pid, signal.SIGKILL)
-                    await _ended(running)
+                    await _wait_ended(running)
         except TimeoutError as error:
             raise Failed(f"the machine of {self.folder} does not end") from error
 
@@ -130,36 +130,36 @@ class Running:
         command. Others may say the same words: a sandbox of another kind, above all."""
         words = b"\0".join(map(os.fsencode, shown_folder(self.folder)))
         pids = [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()]
-        found = [pid for pid in pids if pid != os.getpid() and words in _command(pid)]
-        if not found:
+        candidates = [pid for pid in pids if pid != os.getpid() and words in _command(pid)]
+        if not candidates:
             return []
         try:
             owner = self.folder.stat().st_uid
         except FileNotFoundError:
             owner = os.geteuid()
-        return [pid for pid in found if _owner(pid) == owner]
+        return [pid for pid in candidates if _owner(pid) == owner]
 
 
 async def _console_until_ready(near: socket.socket, folder: Path) -> str:
     loop = asyncio.get_running_loop()
     near.setblocking(False)
-    said = b""
-    while len(said) < MAX_CONSOLE_BYTES:
+    console = b""
+    while len(console) < MAX_CONSOLE_BYTES:
         more = await loop.sock_recv(near, 4096)
-        said += more
-        lines = said.splitlines()
+        console += more
+        lines = console.splitlines()
         if READY in [line.strip() for line in lines]:
-            return said.decode(errors="replace")
+            return console.decode(errors="replace")
         failed = [line for line in lines if line.startswith(FAILED)]
         if not more or failed:
             break
     with (folder / "qemu.log").open("rb") as log:
         complaint = log.read(500)
-    words = (said[-500:] + complaint).decode(errors="replace").strip()
+    words = (console[-500:] + complaint).decode(errors="replace").strip()
     raise Failed(f"the guest did not come up: {words or 'QEMU ended without a word'}")
 
 
-async def _ended(pids: Sequence[int]) -> None:
+async def _wait_ended(pids: Sequence[int]) -> None:
     """Wait until these processes have ended (Linux, pidfd_open(2))."""
     loop = asyncio.get_running_loop()
     for pid in pids:

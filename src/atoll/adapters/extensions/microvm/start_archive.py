@@ -53,14 +53,14 @@ def start_archive(
         "key": terms.key,
         **{f"etc/{at}": text.encode() for at, text in etc_files(name, hosts_text(name)).items()},
     }
-    held = io.BytesIO()
-    with tarfile.open(fileobj=held, mode="w") as archive:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
         for at, content in files.items():
             entry = tarfile.TarInfo(at)
             entry.size, entry.mode = len(content), 0o600 if at == "key" else 0o644
             archive.addfile(entry, io.BytesIO(content))
         archive.add(programs, "programs", filter=_of_root)
-    return held.getvalue()
+    return buffer.getvalue()
 
 
 def live_letters(request: Provision) -> dict[str, str]:

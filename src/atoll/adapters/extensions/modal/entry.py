@@ -18,7 +18,7 @@ def make(setup: ExtensionSetup) -> LinkedExtension:
 
 
 def wares_of(settings: ModalSettings) -> Wares:
-    """Return what Modal gives: containers under gVisor, whose network is closed at their create."""
+    """Return Modal's wares: containers under gVisor, whose network is closed at their create."""
     return Wares(
         name=NAME,
         title="Modal",

@@ -31,8 +31,8 @@ def translate_error(
     `Unavailable`: whether the call did anything is not known."""
     if isinstance(error, (AtollError, TimeoutError)):
         return error
-    said = str(error) or type(error).__name__
-    words = f"{what} failed: {clean(said, key.value, *key.value.split(':'))}"
+    message = str(error) or type(error).__name__
+    words = f"{what} failed: {clean(message, key.value, *key.value.split(':'))}"
     if isinstance(error, _MISSING):
         return missing(words)
     if isinstance(error, exception.ResourceExhaustedError):

@@ -52,7 +52,7 @@ class ModalProcesses:
         process = await patiently(f"a command on {self.label}", act, patience=self.patience)
         ran = ModalScript(self, process)
         # Owned here: cancelled below.
-        listening = asyncio.get_running_loop().create_task(ran.listen())
+        listening = asyncio.get_running_loop().create_task(ran.read_complaint())
         try:
             yield ran
         finally:
@@ -61,8 +61,8 @@ class ModalProcesses:
 
     async def translate_errors(self, call: Awaitable[_T], missing: type[AtollError] = Gone) -> _T:
         """Return the result of a call of the library, its errors translated into ours."""
-        ours = partial(translate_error, what=self.label, key=self._key, missing=missing)
-        return await translate_errors(call, ours)
+        translate = partial(translate_error, what=self.label, key=self._key, missing=missing)
+        return await translate_errors(call, translate)
 
 
 class ModalScript:
@@ -73,29 +73,29 @@ class ModalScript:
         self.code = 1
         self._machine = machine
         self._process = process
-        self._complained = asyncio.Event()
+        self._complaint_ended = asyncio.Event()
 
-    async def listen(self) -> None:
-        """Keep what it complains of, until it ends."""
+    async def read_complaint(self) -> None:
+        """Read its standard error to the end, and keep the first bytes."""
         try:
             async for data in self._process.stderr:
                 self.complaint = more_complaint(self.complaint, data)
         finally:
-            self._complained.set()
+            self._complaint_ended.set()
 
     async def output(self) -> AsyncGenerator[bytes, None]:
         """See the protocol."""
-        printed = aiter(self._process.stdout)
+        chunks = aiter(self._process.stdout)
         while True:
             try:
-                data = await self._machine.translate_errors(anext(printed))
+                data = await self._machine.translate_errors(anext(chunks))
             except StopAsyncIteration:
                 break
             yield data
         seconds = self._machine.patience.call
         try:
             async with asyncio.timeout(seconds):
-                await self._complained.wait()
+                await self._complaint_ended.wait()
                 self.code = await self._machine.translate_errors(self._process.wait.aio())
         except TimeoutError as error:
             raise Unavailable(f"{self._machine.label} ended no command in {seconds:g} s") from error
@@ -104,13 +104,13 @@ class ModalScript:
         """See the protocol. The library sends again from where the machine has it."""
         for start in range(0, len(data), CHUNK_BYTES):
             self._process.stdin.write(data[start : start + CHUNK_BYTES])
-            await self._drained()
+            await self._drain()
 
     async def close_input(self) -> None:
         """See the protocol."""
         self._process.stdin.write_eof()
         with suppress(ProcessGone):
-            await self._drained()
+            await self._drain()
 
-    async def _drained(self) -> None:
+    async def _drain(self) -> None:
         await self._machine.translate_errors(self._process.stdin.drain.aio(), ProcessGone)

@@ -65,7 +65,7 @@ class ModalVendor:
 
         async def act() -> RentedMachine:
             account = await self._account(key)
-            made = await modal.Sandbox.create.aio(
+            sandbox = await modal.Sandbox.create.aio(
                 "sleep",
                 "infinity",
                 app=account.app,
@@ -78,17 +78,17 @@ class ModalVendor:
                 idle_timeout=IDLE_SECONDS,
                 block_network=True,
             )
-            return RentedMachine(made.object_id, order.tags)
+            return RentedMachine(sandbox.object_id, order.tags)
 
         return await self._call("a create of Modal", key, act, missing=Failed)
 
     async def find(self, key: VendorKey, tags: Tags) -> AsyncIterator[RentedMachine]:
         """See the port."""
 
-        listing = _Listing(partial(self._listed, key, tags))
-        while some := await self._call("a list of Modal", key, listing.more):
-            shown = (self._shown(key, machine) for machine in some)
-            for machine in await asyncio.gather(*shown):
+        listing = _Listing(partial(self._list, key, tags))
+        while page := await self._call("a list of Modal", key, listing.next_page):
+            tagged = (self._with_tags(key, machine) for machine in page)
+            for machine in await asyncio.gather(*tagged):
                 if machine is not None:
                     yield machine
 
@@ -96,8 +96,8 @@ class ModalVendor:
         """See the port: the machine was not idle until now, whatever `seconds` says."""
 
         async def act() -> None:
-            found = await self._found(key, machine)
-            ran = await found.exec.aio("true", text=False, timeout=EXEC_SECONDS)
+            sandbox = await self._running_sandbox(key, machine)
+            ran = await sandbox.exec.aio("true", text=False, timeout=EXEC_SECONDS)
             await ran.wait.aio()
 
         await self._call("a renewal at Modal", key, act)
@@ -106,8 +106,8 @@ class ModalVendor:
         """See the port."""
 
         async def act() -> bool:
-            found = await self._found(key, machine)
-            await found.terminate.aio(wait=True)
+            sandbox = await self._running_sandbox(key, machine)
+            await sandbox.terminate.aio(wait=True)
             return True
 
         try:
@@ -119,8 +119,8 @@ class ModalVendor:
         """See the port."""
 
         async def act() -> RentedShell:
-            found = await self._found(key, machine)
-            return ScriptShell(ModalProcesses(found, key, self.patience))
+            sandbox = await self._running_sandbox(key, machine)
+            return ScriptShell(ModalProcesses(sandbox, key, self.patience))
 
         return await self._call("a connection to a machine at Modal", key, act)
 
@@ -131,9 +131,9 @@ class ModalVendor:
             await account.client.close.aio()
 
     async def _account(self, key: VendorKey) -> _Account:
-        known = self._accounts.get(key)
-        if known is not None:
-            return known
+        account = self._accounts.get(key)
+        if account is not None:
+            return account
         token, _, secret = key.value.partition(":")
         if not token or not secret:
             raise Failed("the key of ext.modal is not spelled TOKEN_ID:TOKEN_SECRET")
@@ -147,29 +147,29 @@ class ModalVendor:
         except BaseException:
             await client.close.aio()
             raise
-        made = self._accounts.setdefault(key, _Account(client, app))
-        if made.client is not client:
+        account = self._accounts.setdefault(key, _Account(client, app))
+        if account.client is not client:
             await client.close.aio()
-        return made
+        return account
 
-    async def _listed(self, key: VendorKey, tags: Tags) -> AsyncIterator[modal.Sandbox]:
+    async def _list(self, key: VendorKey, tags: Tags) -> AsyncIterator[modal.Sandbox]:
         account = await self._account(key)
-        found = modal.Sandbox.list.aio(
+        sandboxes = modal.Sandbox.list.aio(
             app_id=account.app.app_id, tags=dict(tags), client=account.client
         )
-        async for machine in found:
+        async for machine in sandboxes:
             yield machine
 
-    async def _found(self, key: VendorKey, machine: str) -> modal.Sandbox:
-        """Return a machine that runs. Raises `Gone`."""
+    async def _running_sandbox(self, key: VendorKey, machine: str) -> modal.Sandbox:
+        """Return a running machine. Raises `Gone`."""
         account = await self._account(key)
-        found = await modal.Sandbox.from_id.aio(machine, client=account.client)
-        if found.returncode is not None:
+        sandbox = await modal.Sandbox.from_id.aio(machine, client=account.client)
+        if sandbox.returncode is not None:
             raise Gone(f"machine {machine} at Modal has ended")
-        return found
+        return sandbox
 
-    async def _shown(self, key: VendorKey, machine: modal.Sandbox) -> RentedMachine | None:
-        """Return a machine with its tags, which a list leaves out; None for one that ended."""
+    async def _with_tags(self, key: VendorKey, machine: modal.Sandbox) -> RentedMachine | None:
+        """Return a listed machine with its tags, which a list leaves out; None once it ended."""
         try:
             tags = await self._call("the tags of a machine at Modal", key, machine.get_tags.aio)
         except Gone:
@@ -184,40 +184,42 @@ class ModalVendor:
         *,
         missing: type[AtollError] = Gone,
     ) -> _T:
-        ours = partial(translate_error, what=what, key=key, missing=missing)
-        return await patiently(what, lambda: translate_errors(act(), ours), patience=self.patience)
+        translate = partial(translate_error, what=what, key=key, missing=missing)
+        return await patiently(
+            what, lambda: translate_errors(act(), translate), patience=self.patience
+        )
 
 
 class _Listing:
-    """A list of machines, some at a time. One that failed begins anew: the library's cannot go on,
-    and would look as if it had ended."""
+    """A list of machines, read in pages. After a failure it begins anew: the library's iterator
+    would look as if it had ended."""
 
     def __init__(self, begin: Callable[[], AsyncIterator[modal.Sandbox]]) -> None:
         self._begin = begin
-        self._found: AsyncIterator[modal.Sandbox] | None = None
+        self._sandboxes: AsyncIterator[modal.Sandbox] | None = None
         self._seen: set[str] = set()
 
-    async def more(self) -> list[modal.Sandbox]:
-        """Return the next machines; none at the end."""
-        some: dict[str, modal.Sandbox] = {}
-        found = self._found = self._found or self._begin()
+    async def next_page(self) -> list[modal.Sandbox]:
+        """Return the next page of machines; an empty one at the end."""
+        page: dict[str, modal.Sandbox] = {}
+        sandboxes = self._sandboxes = self._sandboxes or self._begin()
         try:
-            async for machine in found:
+            async for machine in sandboxes:
                 if machine.object_id not in self._seen:
-                    some[machine.object_id] = machine
-                if len(some) == AT_ONCE:
+                    page[machine.object_id] = machine
+                if len(page) == AT_ONCE:
                     break
         except BaseException:
-            self._found = None
+            self._sandboxes = None
             raise
-        self._seen |= some.keys()
-        return list(some.values())
+        self._seen |= page.keys()
+        return list(page.values())
 
 
 def _name(tags: Tags) -> str:
     """Return the machine's name, the same for each create of a sandbox."""
-    known = dict(tags)
-    return f"{known[SANDBOX]}.{known[OURS]}"[:NAME_LENGTH]
+    values = dict(tags)
+    return f"{values[SANDBOX]}.{values[OURS]}"[:NAME_LENGTH]
 
 
 def _image(template: str, client: modal.Client) -> modal.Image:

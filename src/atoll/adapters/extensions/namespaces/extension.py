@@ -213,14 +213,14 @@ def make(setup: ExtensionSetup) -> Namespaces:
 
 
 def _limits(profile: Profile) -> wire.Limits:
-    wanted = profile.resources
+    resources = profile.resources
     return wire.Limits(
-        memory_bytes=None if wanted.memory_mb is None else wanted.memory_mb * MIB,
-        pids=wanted.pids,
-        cpu_millis=None if wanted.cpu is None else int(wanted.cpu * 1000),
-        ptys=wanted.ptys,
-        workspace_bytes=None if wanted.workspace_mb is None else wanted.workspace_mb * MIB,
-        files=wanted.files,
+        memory_bytes=None if resources.memory_mb is None else resources.memory_mb * MIB,
+        pids=resources.pids,
+        cpu_millis=None if resources.cpu is None else int(resources.cpu * 1000),
+        ptys=resources.ptys,
+        workspace_bytes=None if resources.workspace_mb is None else resources.workspace_mb * MIB,
+        files=resources.files,
         netlink=profile.network.netlink,
     )
 

@@ -18,27 +18,27 @@ PLAIN_SHELL = ("/bin/sh",)
 def choose_mounts(tree: Tree, mounts: Iterable[Mount]) -> tuple[Mount, ...]:
     """Return the mounts without spare ones of agents that run on a program which the tree lacks.
     Raises `Invalid` for one that is no spare."""
-    found = []
+    chosen = []
     for mount in mounts:
         agent = _agent_at(mount.target)
-        lack = None if agent is None else _lack(tree, agent)
+        lack = None if agent is None else _lacking_program(tree, agent)
         if lack is None:
-            found.append(mount)
+            chosen.append(mount)
         elif not mount.spare:
             raise Invalid(lack, field="image")
-    return tuple(found)
+    return tuple(chosen)
 
 
 def check_agent(tree: Tree, reference: str | None) -> None:
     """Check an agent that a sandbox is to have. Raises `Invalid` where the tree lacks a program
     that it runs on."""
-    agent = None if reference is None else _agent_called(split_reference(reference)[0])
-    lack = None if agent is None else _lack(tree, agent)
+    agent = None if reference is None else _find_agent(split_reference(reference)[0])
+    lack = None if agent is None else _lacking_program(tree, agent)
     if lack is not None:
         raise Invalid(lack, field="image")
 
 
-def _lack(tree: Tree, agent: Agent) -> str | None:
+def _lacking_program(tree: Tree, agent: Agent) -> str | None:
     missing = [name for name in needed_programs(agent) if not has_program(tree, name)]
     if not missing:
         return None
@@ -50,10 +50,10 @@ def _lack(tree: Tree, agent: Agent) -> str | None:
 
 def _agent_at(target: str) -> Agent | None:
     """Return the agent whose layer is mounted at a path; None for any other mount."""
-    return _agent_called(target.removeprefix(f"{LAYERS}/")) if target.startswith(LAYERS) else None
+    return _find_agent(target.removeprefix(f"{LAYERS}/")) if target.startswith(LAYERS) else None
 
 
-def _agent_called(name: str) -> Agent | None:
+def _find_agent(name: str) -> Agent | None:
     with suppress(NotFound):
         return find(name)
     return None
@@ -72,8 +72,8 @@ def has_program(tree: Tree, name: str) -> bool:
     )
 
 
-def shell_of(wanted: tuple[str, ...], root: Tree | None) -> tuple[str, ...]:
+def shell_of(argv: tuple[str, ...], root: Tree | None) -> tuple[str, ...]:
     """Return the profile's shell; `/bin/sh` where it is the usual one and the image has no bash."""
-    if root is not None and wanted == USUAL_SHELL and not has_program(root, "bash"):
+    if root is not None and argv == USUAL_SHELL and not has_program(root, "bash"):
         return PLAIN_SHELL
-    return wanted
+    return argv

@@ -22,8 +22,8 @@ _PRIVATE = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*---
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """A way to a gateway for one key: its calls, and what goes with each of them."""
+class KeyedChannel:
+    """A channel to a gateway for one key: its calls, and the metadata that each call carries."""
 
     stub: openshell_pb2_grpc.OpenShellStub
     metadata: tuple[tuple[str, str], ...]
@@ -32,21 +32,22 @@ class Way:
 
 @dataclass(slots=True)
 class Channels:
-    """The channels that are open."""
+    """The open channels, by key."""
 
     settings: OpenShellSettings
-    _ways: dict[str, Way] = field(default_factory=dict)
+    _channels: dict[str, KeyedChannel] = field(default_factory=dict)
 
-    def to(self, key: VendorKey) -> Way:
-        """Return the way for a key. Raises `Failed` for a key or a gateway that cannot be."""
+    def for_key(self, key: VendorKey) -> KeyedChannel:
+        """Return the channel of a key, opened at its first use. Raises `Failed` for a malformed
+        key or gateway."""
         if not key.value.strip():
             raise Failed("the key of ext.openshell is empty")
-        known = self._ways.get(key.value)
-        if known is None:
-            known = self._ways[key.value] = self._opened(key)
-        return known
+        channel = self._channels.get(key.value)
+        if channel is None:
+            channel = self._channels[key.value] = self._open(key)
+        return channel
 
-    def _opened(self, key: VendorKey) -> Way:
+    def _open(self, key: VendorKey) -> KeyedChannel:
         address = urlsplit(self.settings.gateway)
         if not address.hostname:
             raise Failed("ext.openshell needs its gateway: set `gateway` in the table `openshell`")
@@ -74,7 +75,7 @@ class Channels:
             )
             channel = grpc.aio.secure_channel(target, credentials, options)
         stub = openshell_pb2_grpc.OpenShellStub(channel)  # type: ignore[no-untyped-call]
-        return Way(stub, metadata, channel)
+        return KeyedChannel(stub, metadata, channel)
 
     def _authority(self) -> bytes | None:
         if not self.settings.ca:
@@ -85,7 +86,7 @@ class Channels:
             raise Failed(f"openshell.ca cannot be read: {error.strerror}") from error
 
     async def close(self) -> None:
-        """Close all of them; idempotent."""
-        while self._ways:
-            _, way = self._ways.popitem()
-            await way.channel.close()
+        """Close every channel; idempotent."""
+        while self._channels:
+            _, keyed = self._channels.popitem()
+            await keyed.channel.close()

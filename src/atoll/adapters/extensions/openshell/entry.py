@@ -35,7 +35,7 @@ def make(setup: ExtensionSetup) -> LinkedExtension:
 
 
 def wares_of(settings: OpenShellSettings) -> Wares:
-    """Return what a gateway of OpenShell gives: sandboxes of a policy, whose network is closed."""
+    """Return the wares of an OpenShell gateway: sandboxes of a policy, whose network is closed."""
     return Wares(
         name=NAME,
         title="OpenShell",

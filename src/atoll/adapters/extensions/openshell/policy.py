@@ -80,12 +80,12 @@ def spec_of(order: Order, user: str) -> openshell_pb2.SandboxSpec:
 
 def _limits(profile: Profile) -> Struct | None:
     """Return processor and memory as OpenShell's drivers read them, where a profile names them."""
-    wanted = profile.resources
+    resources = profile.resources
     limits: dict[str, str] = {}
-    if wanted.cpu:
-        limits["cpu"] = f"{round(wanted.cpu * 1000)}m"
-    if wanted.memory_mb:
-        limits["memory"] = f"{wanted.memory_mb}Mi"
+    if resources.cpu:
+        limits["cpu"] = f"{round(resources.cpu * 1000)}m"
+    if resources.memory_mb:
+        limits["memory"] = f"{resources.memory_mb}Mi"
     if not limits:
         return None
     made = Struct()

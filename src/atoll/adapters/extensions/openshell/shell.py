@@ -9,7 +9,7 @@ from typing import TypeAlias
 import grpc
 from openshell._proto import datamodel_pb2, openshell_pb2
 
-from atoll.adapters.extensions.openshell.channels import Way
+from atoll.adapters.extensions.openshell.channels import KeyedChannel
 from atoll.adapters.extensions.openshell.errors import translate_error
 from atoll.adapters.rented.shell import MAX_COMPLAINT, ProcessGone
 from atoll.domain.errors import Unavailable
@@ -27,7 +27,7 @@ _Call: TypeAlias = (
 class OpenShellScripts:
     """The scripts of one sandbox, named `name` in `workspace`."""
 
-    way: Way
+    channel: KeyedChannel
     key: VendorKey
     workspace: str
     name: str
@@ -48,7 +48,7 @@ class OpenShellScripts:
             command=["/bin/sh", "-c", script, "sh", *words],
             no_login_shell=True,
         )
-        call: _Call = self.way.stub.ExecSandboxInteractive(metadata=self.way.metadata)
+        call: _Call = self.channel.stub.ExecSandboxInteractive(metadata=self.channel.metadata)
         try:
             first = openshell_pb2.ExecSandboxInput(start=start)
             # A call that was refused already takes no bytes: reading says why.

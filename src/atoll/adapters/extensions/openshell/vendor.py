@@ -10,7 +10,7 @@ from typing import TypeVar
 import grpc
 from openshell._proto import datamodel_pb2, openshell_pb2, sandbox_pb2
 
-from atoll.adapters.extensions.openshell.channels import Channels, Way
+from atoll.adapters.extensions.openshell.channels import Channels, KeyedChannel
 from atoll.adapters.extensions.openshell.errors import NotReady, translate_error
 from atoll.adapters.extensions.openshell.policy import DEADLINE, RENEW, spec_of
 from atoll.adapters.extensions.openshell.settings import OpenShellSettings
@@ -63,9 +63,11 @@ class OpenShellVendor:
             request_id=order.token,
         )
 
-        async def act(way: Way, seconds: float) -> None:
+        async def act(channel: KeyedChannel, seconds: float) -> None:
             try:
-                await way.stub.CreateSandbox(request, metadata=way.metadata, timeout=seconds)
+                await channel.stub.CreateSandbox(
+                    request, metadata=channel.metadata, timeout=seconds
+                )
             except grpc.aio.AioRpcError as error:
                 if error.code() is grpc.StatusCode.NOT_FOUND:
                     raise Failed(
@@ -76,8 +78,8 @@ class OpenShellVendor:
 
         await self._call("a create of OpenShell", key, act)
         try:
-            made = await self._ready(key, name)
-            await self._closed(key, name)
+            machine = await self._wait_ready(key, name)
+            await self._check_network_closed(key, name)
         except Gone as error:
             # It may have been removed meanwhile, or its name belongs to one that is ending.
             raise Unavailable(error.message) from error
@@ -86,7 +88,7 @@ class OpenShellVendor:
             with suppress(AtollError):
                 await self.end(key, name)
             raise
-        return made
+        return machine
 
     async def find(self, key: VendorKey, tags: Tags) -> AsyncIterator[RentedMachine]:
         """See the port. What is being deleted is not listed any more."""
@@ -99,13 +101,13 @@ class OpenShellVendor:
                 page_token=token,
                 label_selector=selector,
             )
-            listed: openshell_pb2.ListSandboxesResponse = await self._call(
+            page: openshell_pb2.ListSandboxesResponse = await self._call(
                 "a list of OpenShell", key, _list(request)
             )
-            for found in listed.sandboxes:
-                if found.status.phase != openshell_pb2.SANDBOX_PHASE_DELETING:
-                    yield _machine(found)
-            token = listed.next_page_token
+            for sandbox in page.sandboxes:
+                if sandbox.status.phase != openshell_pb2.SANDBOX_PHASE_DELETING:
+                    yield _machine(sandbox)
+            token = page.next_page_token
             if not token:
                 return
         raise Unavailable("a list of OpenShell has no end")
@@ -123,9 +125,9 @@ class OpenShellVendor:
             workspace_scope=self._scope, name=machine, allow_missing=True
         )
 
-        async def act(way: Way, seconds: float) -> openshell_pb2.DeleteSandboxResponse:
-            answer: openshell_pb2.DeleteSandboxResponse = await way.stub.DeleteSandbox(
-                request, metadata=way.metadata, timeout=seconds
+        async def act(channel: KeyedChannel, seconds: float) -> openshell_pb2.DeleteSandboxResponse:
+            answer: openshell_pb2.DeleteSandboxResponse = await channel.stub.DeleteSandbox(
+                request, metadata=channel.metadata, timeout=seconds
             )
             return answer
 
@@ -137,9 +139,9 @@ class OpenShellVendor:
 
     async def shell(self, key: VendorKey, machine: str) -> RentedShell:
         """See the port."""
-        await self._ready(key, machine)
-        way = self.channels.to(key)
-        scripts = OpenShellScripts(way, key, self.settings.workspace, machine)
+        await self._wait_ready(key, machine)
+        channel = self.channels.for_key(key)
+        scripts = OpenShellScripts(channel, key, self.settings.workspace, machine)
         return ScriptShell(scripts)
 
     async def close(self) -> None:
@@ -150,7 +152,7 @@ class OpenShellVendor:
     def _scope(self) -> datamodel_pb2.WorkspaceSelector:
         return datamodel_pb2.WorkspaceSelector(workspace=self.settings.workspace)
 
-    async def _ready(self, key: VendorKey, name: str) -> RentedMachine:
+    async def _wait_ready(self, key: VendorKey, name: str) -> RentedMachine:
         """Wait until a sandbox takes commands. Raises `Gone` once it ended, `Failed` with the
         gateway's words for one that never began."""
         request = openshell_pb2.GetSandboxRequest(workspace_scope=self._scope, name=name)
@@ -172,14 +174,16 @@ class OpenShellVendor:
             await asyncio.sleep(POLL_SECONDS)
         raise Unavailable(f"sandbox {name} of OpenShell does not become ready")
 
-    async def _closed(self, key: VendorKey, name: str) -> None:
-        """Raise `Failed` for a sandbox whose policy is not ours: a gateway may have one for all,
-        or add rules."""
+    async def _check_network_closed(self, key: VendorKey, name: str) -> None:
+        """Check that a sandbox has our policy: a gateway may have one for all, or add rules. Raises
+        `Failed`."""
         request = sandbox_pb2.GetSandboxConfigRequest(workspace_scope=self._scope, name=name)
 
-        async def act(way: Way, seconds: float) -> sandbox_pb2.GetSandboxConfigResponse:
-            answer: sandbox_pb2.GetSandboxConfigResponse = await way.stub.GetSandboxConfig(
-                request, metadata=way.metadata, timeout=seconds
+        async def act(
+            channel: KeyedChannel, seconds: float
+        ) -> sandbox_pb2.GetSandboxConfigResponse:
+            answer: sandbox_pb2.GetSandboxConfigResponse = await channel.stub.GetSandboxConfig(
+                request, metadata=channel.metadata, timeout=seconds
             )
             return answer
 
@@ -189,14 +193,14 @@ class OpenShellVendor:
             raise Failed(f"the gateway of OpenShell opens the network of its sandboxes: {names}")
 
     async def _call(
-        self, what: str, key: VendorKey, act: Callable[[Way, float], Awaitable[_T]]
+        self, what: str, key: VendorKey, act: Callable[[KeyedChannel, float], Awaitable[_T]]
     ) -> _T:
-        way = self.channels.to(key)
-        ours = partial(translate_error, what=what, key=key)
+        channel = self.channels.for_key(key)
+        translate = partial(translate_error, what=what, key=key)
 
         async def once() -> _T:
             try:
-                return await translate_errors(act(way, self.patience.call), ours)
+                return await translate_errors(act(channel, self.patience.call), translate)
             except NotReady as error:
                 raise Unavailable(error.message) from error
 
@@ -205,10 +209,10 @@ class OpenShellVendor:
 
 def _list(
     request: openshell_pb2.ListSandboxesRequest,
-) -> Callable[[Way, float], Awaitable[openshell_pb2.ListSandboxesResponse]]:
-    async def act(way: Way, seconds: float) -> openshell_pb2.ListSandboxesResponse:
-        answer: openshell_pb2.ListSandboxesResponse = await way.stub.ListSandboxes(
-            request, metadata=way.metadata, timeout=seconds
+) -> Callable[[KeyedChannel, float], Awaitable[openshell_pb2.ListSandboxesResponse]]:
+    async def act(channel: KeyedChannel, seconds: float) -> openshell_pb2.ListSandboxesResponse:
+        answer: openshell_pb2.ListSandboxesResponse = await channel.stub.ListSandboxes(
+            request, metadata=channel.metadata, timeout=seconds
         )
         return answer
 
@@ -217,21 +221,23 @@ def _list(
 
 def _get(
     request: openshell_pb2.GetSandboxRequest,
-) -> Callable[[Way, float], Awaitable[openshell_pb2.SandboxResponse]]:
-    async def act(way: Way, seconds: float) -> openshell_pb2.SandboxResponse:
-        answer: openshell_pb2.SandboxResponse = await way.stub.GetSandbox(
-            request, metadata=way.metadata, timeout=seconds
+) -> Callable[[KeyedChannel, float], Awaitable[openshell_pb2.SandboxResponse]]:
+    async def act(channel: KeyedChannel, seconds: float) -> openshell_pb2.SandboxResponse:
+        answer: openshell_pb2.SandboxResponse = await channel.stub.GetSandbox(
+            request, metadata=channel.metadata, timeout=seconds
         )
         return answer
 
     return act
 
 
-def _machine(found: openshell_pb2.Sandbox) -> RentedMachine:
-    meta = found.metadata
-    return RentedMachine(meta.name, tuple(meta.labels.items()), ended=found.status.phase in _ENDED)
+def _machine(sandbox: openshell_pb2.Sandbox) -> RentedMachine:
+    meta = sandbox.metadata
+    return RentedMachine(
+        meta.name, tuple(meta.labels.items()), ended=sandbox.status.phase in _ENDED
+    )
 
 
 def _words(status: openshell_pb2.SandboxStatus) -> str:
-    said = (f"{one.reason} {one.message}".strip() for one in status.conditions)
-    return "; ".join(filter(None, said)) or "its main process ended"
+    conditions = (f"{one.reason} {one.message}".strip() for one in status.conditions)
+    return "; ".join(filter(None, conditions)) or "its main process ended"

@@ -72,7 +72,7 @@ class SshBackend:
         return NAME
 
     def capabilities(self) -> Capabilities:
-        """Return what these machines give: containers whose files are kept."""
+        """Return the capabilities of these machines: containers whose files are kept."""
         return Capabilities(
             isolation=IsolationLevel.CONTAINER,
             regions=("remote",),
@@ -145,9 +145,9 @@ class SshBackend:
         if known is not None and known[0] == host:
             return known[1]
         client = SshClient(name, host, self.places.folder)
-        made = FarWall(Machine(client, self.tag, self.places.programs, self.kind))
-        self._machines[name] = host, made
-        return made
+        wall = FarWall(Machine(client, self.tag, self.places.programs, self.kind))
+        self._machines[name] = host, wall
+        return wall
 
     def _place(self, request: Provision) -> FarPlace:
         host = request.host

@@ -55,8 +55,8 @@ class SshClient:
 
     def __post_init__(self) -> None:
         # Short, for a socket's path, and never that of another machine of the same name.
-        spelled = f"{self.name} {self.host.address} {self.host.host_key}"
-        self._stem = self.folder / hashlib.sha256(spelled.encode()).hexdigest()[:16]
+        identity = f"{self.name} {self.host.address} {self.host.host_key}"
+        self._stem = self.folder / hashlib.sha256(identity.encode()).hexdigest()[:16]
 
     @property
     def label(self) -> str:
@@ -69,23 +69,23 @@ class SshClient:
         """Run a script of sh with these arguments, `given` as its input, over the shared connection
         of this number. Raises `Unavailable` when the machine cannot be reached or does not answer
         in time, `Failed` for a changed key."""
-        process = await self._started(script, words, shared=shared, given=bool(given))
+        process = await self._start(script, words, shared=shared, has_input=bool(given))
         try:
             async with asyncio.timeout(seconds):
-                output, complaint = await _communicated(process, given)
+                output, complaint = await _communicate(process, given)
         except TimeoutError as error:
             raise Unavailable(f"host {self.name} did not answer within {seconds:g} s") from error
         finally:
-            await _ended(process)
-        said = one_line(complaint)[:MAX_COMPLAINT]
+            await _end(process)
+        reason = one_line(complaint)[:MAX_COMPLAINT]
         if process.returncode == NO_CONNECTION:
-            raise self._unreached(said)
-        return Ran(process.returncode or 0, output, said)
+            raise self._connection_error(reason)
+        return Ran(process.returncode or 0, output, reason)
 
     @asynccontextmanager
     async def pipe(self, script: str, *words: str) -> AsyncIterator[asyncio.StreamWriter]:
         """Yield the input of a script. Its end is awaited, and its failure raised as `Failed`."""
-        process = await self._started(script, words, shared=None, given=True)
+        process = await self._start(script, words, shared=None, has_input=True)
         if process.stdin is None or process.stderr is None:
             raise Failed("the SSH client was started without pipes")
         try:
@@ -94,12 +94,12 @@ class SshClient:
             complaint = await process.stderr.read()
             code = await process.wait()
         finally:
-            await _ended(process)
-        said = one_line(complaint)[:MAX_COMPLAINT]
+            await _end(process)
+        reason = one_line(complaint)[:MAX_COMPLAINT]
         if code == NO_CONNECTION:
-            raise self._unreached(said)
+            raise self._connection_error(reason)
         if code:
-            raise Failed(f"host {self.name}: {said or f'a command ended with {code}'}")
+            raise Failed(f"host {self.name}: {reason or f'a command ended with {code}'}")
 
     async def stream(
         self, script: str, *words: str, near: socket.socket, shared: int | None = None
@@ -116,11 +116,11 @@ class SshClient:
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
         )
-        complaint = await _until_ended(process, near)
-        said = one_line(complaint)[:MAX_COMPLAINT]
-        if process.returncode == NO_CONNECTION and _is_about_keys(said):
-            raise self._unreached(said)
-        return said
+        complaint = await _wait_ended(process, near)
+        reason = one_line(complaint)[:MAX_COMPLAINT]
+        if process.returncode == NO_CONNECTION and _is_about_keys(reason):
+            raise self._connection_error(reason)
+        return reason
 
     async def close(self) -> None:
         """End the shared connections once the commands on it end: others of this home use it, too.
@@ -130,7 +130,7 @@ class SshClient:
 
     async def _stop(self, control: Path) -> None:
         process = await asyncio.create_subprocess_exec(
-            *(*openssh("ssh"), "-F", "none", "-O", "stop"),
+            *(*openssh_argv("ssh"), "-F", "none", "-O", "stop"),
             *("-o", f"ControlPath={control}", "--", "host"),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
@@ -139,16 +139,16 @@ class SshClient:
         await process.wait()
 
     @property
-    def _known(self) -> Path:
+    def _known_hosts(self) -> Path:
         return self._stem.with_suffix(".known")
 
-    async def _started(
-        self, script: str, words: tuple[str, ...], *, shared: int | None, given: bool
+    async def _start(
+        self, script: str, words: tuple[str, ...], *, shared: int | None, has_input: bool
     ) -> asyncio.subprocess.Process:
         self._prepare()
         return await asyncio.create_subprocess_exec(
             *self._argv(script, words, shared=shared),
-            stdin=asyncio.subprocess.PIPE if given else asyncio.subprocess.DEVNULL,
+            stdin=asyncio.subprocess.PIPE if has_input else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL if shared is None else asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
@@ -157,10 +157,10 @@ class SshClient:
     def _prepare(self) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Another client of the same machine may be reading it: it is written once, and whole.
-        if not self._known.exists():
-            new = self._known.with_suffix(f".{os.getpid()}-{id(self):x}")
+        if not self._known_hosts.exists():
+            new = self._known_hosts.with_suffix(f".{os.getpid()}-{id(self):x}")
             new.write_text(f"{self._alias} {self.host.host_key}\n")
-            new.replace(self._known)
+            new.replace(self._known_hosts)
 
     @property
     def _alias(self) -> str:
@@ -185,12 +185,12 @@ class SshClient:
             "ServerAliveInterval": str(ALIVE_SECONDS),
             "StrictHostKeyChecking": "yes",
             "UpdateHostKeys": "no",
-            "UserKnownHostsFile": f'"{self._known}"',
+            "UserKnownHostsFile": f'"{self._known_hosts}"',
             **({"ControlPath": "none"} if shared is None else self._sharing(shared)),
         }
         command = " ".join(map(shlex.quote, ("sh", "-c", script, "sh", *words)))
         return [
-            *openssh("ssh"),
+            *openssh_argv("ssh"),
             *("-F", "none", "-T", "-e", "none", "-l", place.user, "-p", str(place.port)),
             *(word for name, value in options.items() for word in ("-o", f"{name}={value}")),
             *("--", place.machine, f"exec {command}"),
@@ -204,41 +204,43 @@ class SshClient:
             "ControlPersist": str(PERSIST_SECONDS),
         }
 
-    def _unreached(self, said: str) -> Failed | Unavailable:
-        if _is_about_keys(said):
+    def _connection_error(self, reason: str) -> Failed | Unavailable:
+        if _is_about_keys(reason):
             return Failed(
                 f"host {self.name} shows another key than the one pinned for it: nothing was sent. "
                 f"Find out why; if it was changed on purpose: atoll host trust {self.name}",
                 code="host_not_trusted",
             )
-        return Unavailable(f"host {self.name} cannot be reached: {said or 'the connection ended'}")
+        return Unavailable(
+            f"host {self.name} cannot be reached: {reason or 'the connection ended'}"
+        )
 
 
 def one_line(complaint: bytes) -> str:
-    """Return what a program complained of, its lines joined: it becomes part of a sentence."""
+    """Return a program's complaint with its lines joined: it becomes part of a sentence."""
     lines = complaint.decode(errors="replace").splitlines()
     return "; ".join(filter(None, map(str.strip, lines)))
 
 
-def _is_about_keys(said: str) -> bool:
-    return "host key" in said.lower()
+def _is_about_keys(reason: str) -> bool:
+    return "host key" in reason.lower()
 
 
-def openssh(name: str) -> tuple[str, ...]:
+def openssh_argv(name: str) -> tuple[str, ...]:
     """Return the words that start a program of OpenSSH's. They refuse a uid without a name, as the
     control plane has under root: then one runs in a user namespace, where that uid is root's.
     Raises `Failed` when it is not installed."""
-    found = shutil.which(name)
-    if found is None:
+    program = shutil.which(name)
+    if program is None:
         raise Failed(f"ext.ssh needs {name}: install the package openssh-client")
     try:
         pwd.getpwuid(os.geteuid())
     except KeyError:
-        return ("unshare", "--user", "--map-root-user", "--", found)
-    return (found,)
+        return ("unshare", "--user", "--map-root-user", "--", program)
+    return (program,)
 
 
-async def _communicated(process: asyncio.subprocess.Process, given: bytes) -> tuple[bytes, bytes]:
+async def _communicate(process: asyncio.subprocess.Process, given: bytes) -> tuple[bytes, bytes]:
     try:
         return await process.communicate(given or None)
     except RuntimeError:
@@ -248,13 +250,13 @@ async def _communicated(process: asyncio.subprocess.Process, given: bytes) -> tu
         return b"", complaint
 
 
-async def _until_ended(process: asyncio.subprocess.Process, near: socket.socket) -> bytes:
-    """Return what a client complains of at its end, and end it where it outlives the other side of
-    `near` for long."""
+async def _wait_ended(process: asyncio.subprocess.Process, near: socket.socket) -> bytes:
+    """Return a client's complaint at its end, and end it where it outlives the other side of `near`
+    for long."""
     loop = asyncio.get_running_loop()
     # Both owned here: awaited or cancelled below.
     ending = loop.create_task(process.communicate())
-    closing = loop.create_task(_closed(near))
+    closing = loop.create_task(_wait_closed(near))
     try:
         await asyncio.wait((ending, closing), return_when=asyncio.FIRST_COMPLETED)
         done, _ = await asyncio.wait((ending,), timeout=END_SECONDS)
@@ -263,11 +265,11 @@ async def _until_ended(process: asyncio.subprocess.Process, near: socket.socket)
         closing.cancel()
         if not ending.done():
             ending.cancel()
-            await _ended(process)
+            await _end(process)
         await asyncio.gather(ending, closing, return_exceptions=True)
 
 
-async def _closed(near: socket.socket) -> None:
+async def _wait_closed(near: socket.socket) -> None:
     """Wait until the other side of a socket is closed, without a look at what comes."""
     loop, closed = asyncio.get_running_loop(), asyncio.Event()
     with select.epoll() as events:
@@ -279,7 +281,7 @@ async def _closed(near: socket.socket) -> None:
             loop.remove_reader(events.fileno())
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
+async def _end(process: asyncio.subprocess.Process) -> None:
     """End a client that still runs. Its pipes are closed here: the shared connection holds their
     other ends for as long as its command runs on the machine, and `wait` waits for them."""
     if process.returncode is None:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.adapters.extensions.ssh.client import openssh
+from atoll.adapters.extensions.ssh.client import openssh_argv
 from atoll.domain.errors import Failed
 
 KEYGEN_SECONDS = 30.0
@@ -47,12 +47,12 @@ class SshIdentity:
     async def _make(self) -> None:
         new = await asyncio.to_thread(self._new_folder)
         try:
-            made = new / "identity"
-            words = ("-q", "-t", "ed25519", "-N", "", "-C", self.label, "-f", str(made))
+            private = new / "identity"
+            words = ("-q", "-t", "ed25519", "-N", "", "-C", self.label, "-f", str(private))
             await _keygen(*words)
             # Linked, not renamed: of two that make it at once, the first one's stays.
             with suppress(FileExistsError):
-                await asyncio.to_thread(os.link, made, self.file)
+                await asyncio.to_thread(os.link, private, self.file)
         finally:
             await asyncio.to_thread(shutil.rmtree, new, ignore_errors=True)
 
@@ -66,7 +66,7 @@ class SshIdentity:
 
 async def _keygen(*words: str) -> str:
     process = await asyncio.create_subprocess_exec(
-        *openssh("ssh-keygen"),
+        *openssh_argv("ssh-keygen"),
         *words,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
@@ -82,6 +82,6 @@ async def _keygen(*words: str) -> str:
             process.kill()
             await process.wait()
     if process.returncode:
-        said = complaint.decode(errors="replace").strip()[:500]
-        raise Failed(f"this installation's SSH key cannot be made or read: {said}")
+        reason = complaint.decode(errors="replace").strip()[:500]
+        raise Failed(f"this installation's SSH key cannot be made or read: {reason}")
     return output.decode()

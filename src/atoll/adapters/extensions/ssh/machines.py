@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.adapters.extensions.ssh.backend import DEGRADED, SshPlaces
-from atoll.adapters.extensions.ssh.client import SshClient, SshHost, openssh
+from atoll.adapters.extensions.ssh.client import SshClient, SshHost, openssh_argv
 from atoll.adapters.extensions.ssh.identity import SshIdentity
 from atoll.adapters.linked.machine import Machine, programs_of
 from atoll.domain.errors import AtollError, Invalid, Unavailable
@@ -31,7 +31,7 @@ class OpenSshMachines:
         """See the port."""
         process = await asyncio.create_subprocess_exec(
             *(
-                *openssh("ssh-keyscan"),
+                *openssh_argv("ssh-keyscan"),
                 "-T",
                 str(SCAN_SECONDS),
                 "-p",
@@ -48,14 +48,14 @@ class OpenSshMachines:
             async with asyncio.timeout(3 * SCAN_SECONDS):
                 output = await _read(process)
         except TimeoutError as error:
-            raise _silent(address) from error
+            raise _no_answer(address) from error
         finally:
             if process.returncode is None:
                 process.kill()
             await process.wait()
         keys = tuple(dict.fromkeys(_keys(output.decode(errors="replace"))))
         if not keys:
-            raise _silent(address)
+            raise _no_answer(address)
         return keys
 
     async def public_key(self) -> str:
@@ -65,11 +65,11 @@ class OpenSshMachines:
     async def examine(self, host: Host) -> HostCheck:
         """See the port."""
         try:
-            shown = await self.host_keys(read_address(host.address))
+            host_keys = await self.host_keys(read_address(host.address))
         except Unavailable as error:
             return HostCheck(False, None, False, (error.message,))
-        if host.host_key not in shown:
-            return HostCheck(True, False, False, (_changed(host, shown),))
+        if host.host_key not in host_keys:
+            return HostCheck(True, False, False, (_key_changed(host, host_keys),))
         identity = await self._identity.ensure()
         client = SshClient(
             host.name, SshHost(host.address, host.host_key, str(identity)), self.places.folder
@@ -107,42 +107,42 @@ def ssh_places(home: Path) -> SshPlaces:
 
 
 def ssh_machines(home: Path, tag: str) -> OpenSshMachines:
-    """Return what looks at machines before sandboxes are placed there."""
+    """Return the checker of machines before sandboxes are placed there."""
     return OpenSshMachines(ssh_places(home), tag, platform.machine())
 
 
 async def _read(process: asyncio.subprocess.Process) -> bytes:
-    found = b""
-    while process.stdout and len(found) < MAX_SCANNED_BYTES:
+    output = b""
+    while process.stdout and len(output) < MAX_SCANNED_BYTES:
         more = await process.stdout.read(MAX_SCANNED_BYTES)
         if not more:
             break
-        found += more
-    return found
+        output += more
+    return output
 
 
 def _keys(text: str) -> list[str]:
-    found = []
+    keys = []
     for line in text.splitlines():
         if line.startswith("#"):
             continue
         try:
-            found.append(read_host_key(line))
+            keys.append(read_host_key(line))
         except Invalid:
             continue
-    return found
+    return keys
 
 
-def _silent(address: SshAddress) -> Unavailable:
+def _no_answer(address: SshAddress) -> Unavailable:
     return Unavailable(
         f"no SSH server answers with a key at {address.machine} port {address.port}: is it up, and "
         "reachable from here?"
     )
 
 
-def _changed(host: Host, shown: tuple[str, ...]) -> str:
+def _key_changed(host: Host, host_keys: tuple[str, ...]) -> str:
     return (
         f"it shows another key than the pinned {fingerprint(host.host_key)}: "
-        f"{', '.join(map(fingerprint, shown))}. Nothing was sent. If the key was changed on "
+        f"{', '.join(map(fingerprint, host_keys))}. Nothing was sent. If the key was changed on "
         f"purpose: atoll host trust {host.name}"
     )

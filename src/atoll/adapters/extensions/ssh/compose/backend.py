@@ -78,7 +78,7 @@ class _StackHost:
         why its host cannot, if it is that."""
         shell = self.forward.shell
         try:
-            async with self.forward.opened() as path, engine_at(path, shell.label) as engine:
+            async with self.forward.open() as path, engine_at(path, shell.label) as engine:
                 yield engine, path
         except Unavailable:
             await shell.run(":", seconds=COMMAND_SECONDS)
@@ -130,9 +130,9 @@ class ComposeBackend:
                 request.report(f"{note}.")
             request.report(f"Starting {len(stack.services)} services on host {request.host}.")
             try:
-                await (await self._program()).up(path, self._project(request), compose_file)
+                await (await self._find_program()).up(path, self._project(request), compose_file)
                 await host.files.give_key(request.sandbox_id, terms.key)
-                await self._ready(far, request)
+                await self._wait_ready(far, request)
                 await self._check_services(far, request, stack)
             except BaseException:
                 # Nothing half-built runs on; volumes of an earlier start stay.
@@ -226,7 +226,7 @@ class ComposeBackend:
     def _project(self, request: Provision) -> str:
         return re.sub(r"[^a-z0-9_-]", "-", f"{self.tag}-{request.sandbox_id}".lower())
 
-    async def _program(self) -> Compose:
+    async def _find_program(self) -> Compose:
         if self._compose is None:
             self._compose = await find_compose()
         return self._compose
@@ -235,15 +235,15 @@ class ComposeBackend:
         """Remove the services of this installation's stacks whose agent ended: the link's end
         cannot end them. Those from before there was a label for installations stay until their
         sandbox is started, stopped or destroyed."""
-        found = await far.containers(*self._mine, f"{INSTALLATION_LABEL}={self.installation}")
+        containers = await far.containers(*self._mine, f"{INSTALLATION_LABEL}={self.installation}")
         alive = {
             (each.labels or {}).get(SANDBOX_LABEL)
-            for each in found
+            for each in containers
             if (each.labels or {}).get(SERVICE_LABEL) == AGENT and each.state == "running"
         }
         ended = {
             (each.labels or {}).get(SANDBOX_LABEL)
-            for each in found
+            for each in containers
             if (each.labels or {}).get(SERVICE_LABEL) == AGENT and each.state in ("exited", "dead")
         }
         for sandbox in filter(None, ended - alive):
@@ -259,18 +259,18 @@ class ComposeBackend:
         )
         return [f"{count} {what}" for count, what in counts if count]
 
-    async def _ready(self, far: FarEngine, request: Provision) -> None:
+    async def _wait_ready(self, far: FarEngine, request: Provision) -> None:
         """Wait until the link says that init is ready. Raises `Failed` with its last words."""
         labels = (f"{SANDBOX_LABEL}={request.sandbox_id}", f"{SERVICE_LABEL}={AGENT}")
         try:
             async with asyncio.timeout(READY_SECONDS):
                 while True:
-                    found = await far.containers(*self._mine, *labels)
-                    said = await far.said(found[0].id) if found else "it is gone"
-                    if "ready" in said.splitlines():
+                    containers = await far.containers(*self._mine, *labels)
+                    log = await far.last_lines(containers[0].id) if containers else "it is gone"
+                    if "ready" in log.splitlines():
                         return
-                    if not found or found[0].state != "running":
-                        raise Failed(f"the container of the agent ended: {said[-500:]}")
+                    if not containers or containers[0].state != "running":
+                        raise Failed(f"the container of the agent ended: {log[-500:]}")
                     await asyncio.sleep(POLL_SECONDS)
         except TimeoutError as err:
             raise Unavailable("the container of the agent does not become ready") from err
@@ -278,26 +278,26 @@ class ComposeBackend:
     async def _check_services(self, far: FarEngine, request: Provision, stack: Stack) -> None:
         """Check that no service was removed meanwhile: a stack is ready whole or not at all.
         Raises `Failed`."""
-        found = await far.containers(*self._mine, f"{SANDBOX_LABEL}={request.sandbox_id}")
-        there = {(each.labels or {}).get(SERVICE_LABEL) for each in found}
-        gone = [each.name for each in stack.services if each.name not in there]
-        if gone:
-            raise Failed(f"services were removed while the stack came up: {', '.join(gone)}")
+        containers = await far.containers(*self._mine, f"{SANDBOX_LABEL}={request.sandbox_id}")
+        present = {(each.labels or {}).get(SERVICE_LABEL) for each in containers}
+        missing = [each.name for each in stack.services if each.name not in present]
+        if missing:
+            raise Failed(f"services were removed while the stack came up: {', '.join(missing)}")
 
     def _terms(self, request: Provision, terms: LinkTerms) -> StackTerms:
         profile = request.profile
         netlink = profile.network.netlink
-        kept = ((HOME_LABEL, self.tag), (SANDBOX_LABEL, str(request.sandbox_id)))
+        kept_labels = ((HOME_LABEL, self.tag), (SANDBOX_LABEL, str(request.sandbox_id)))
         return StackTerms(
             image="" if profile.image == HOST else profile.image,
             hostname=hostname(request.name),
             labels=(
-                *kept,
+                *kept_labels,
                 (INSTALLATION_LABEL, self.installation),
                 (EXTENSION_LABEL, NAME),
                 (GENERATION_LABEL, str(request.generation)),
             ),
-            kept_labels=kept,
+            kept_labels=kept_labels,
             limits=profile.resources,
             grace_seconds=terms.grace_seconds,
             netlink=DEFAULT_NETLINK if netlink is None else netlink,

@@ -29,7 +29,7 @@ PLUGINS = tuple(
 )
 """Places where docker looks for the second version, for everybody."""
 
-MAX_SAID = 1500
+MAX_OUTPUT = 1500
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +46,15 @@ class Compose:
             file = Path(folder) / "compose.yaml"
             await asyncio.to_thread(file.write_text, document)
             place = ("--project-directory", folder, "-p", project, "-f", str(file))
-            code, said = await _ran(
+            code, output = await _run(
                 (*self.words, *place, "up", "-d", "--no-build", "--remove-orphans"),
                 folder,
                 seconds=UP_SECONDS,
                 env={"DOCKER_HOST": f"unix://{engine}", "COMPOSE_HTTP_TIMEOUT": "300"},
             )
         if code:
-            why = f"the services did not start: {said[-MAX_SAID:] or f'it ended with {code}'}"
-            if tells_absent_image(said[-MAX_SAID:]):
+            why = f"the services did not start: {output[-MAX_OUTPUT:] or f'it ended with {code}'}"
+            if tells_absent_image(output[-MAX_OUTPUT:]):
                 raise Invalid(why, field="inputs.compose_bundle_ref")
             raise Failed(why)
 
@@ -65,7 +65,7 @@ async def find_compose() -> Compose:
     if docker is not None:
         with TemporaryDirectory(prefix="atcompose") as folder:
             words = (docker, "compose", "version")
-            code, _ = await _ran(words, folder, seconds=VERSION_SECONDS, env={})
+            code, _ = await _run(words, folder, seconds=VERSION_SECONDS, env={})
         if code == 0:
             return Compose((docker, "compose"))
     alone = shutil.which("docker-compose")
@@ -82,7 +82,7 @@ def check_installed() -> None:
         raise Failed(NOT_HERE)
 
 
-async def _ran(
+async def _run(
     words: tuple[str, ...], folder: str, *, seconds: float, env: dict[str, str]
 ) -> tuple[int, str]:
     process = await asyncio.create_subprocess_exec(

@@ -76,28 +76,30 @@ class FarEngine:
 
     async def check_version(self) -> None:
         """Check its version. Raises `Failed` for one that is too old."""
-        found = msgspec.json.decode(await self._read("GET", "/version"), type=EngineVersion)
-        if found.api < OLDEST_API:
-            raise Failed(f"the Docker Engine of {self.label} is {found.version}: 20.10 is needed")
+        version = msgspec.json.decode(await self._read("GET", "/version"), type=EngineVersion)
+        if version.api < OLDEST_API:
+            raise Failed(f"the Docker Engine of {self.label} is {version.version}: 20.10 is needed")
 
     async def containers(self, *labels: str) -> list[Container]:
         """Return containers with all these labels, running or not."""
-        query = {"all": "1", **_labelled(labels)}
+        query = {"all": "1", **_label_filter(labels)}
         answer = await self._read("GET", "/containers/json", query)
         return msgspec.json.decode(answer, type=list[Container])
 
-    async def said(self, container: str) -> str:
+    async def last_lines(self, container: str) -> str:
         """Return the last lines of a container, as text."""
         query = {"stdout": "1", "stderr": "1", "tail": "20"}
         return _text(await self._read("GET", f"/containers/{container}/logs", query))
 
     async def remove_containers(self, *labels: str) -> int:
         """Stop and remove containers with their anonymous volumes. Returns how many there were."""
-        there = await self.containers(*labels)
-        running = [each.id for each in there if each.state in ("running", "restarting", "paused")]
+        containers = await self.containers(*labels)
+        running = [
+            each.id for each in containers if each.state in ("running", "restarting", "paused")
+        ]
         await asyncio.gather(*map(self._stop, running))
-        places = [f"/containers/{each.id}" for each in there]
-        return await self._removed(places, {"force": "1", "v": "1"})
+        places = [f"/containers/{each.id}" for each in containers]
+        return await self._remove(places, {"force": "1", "v": "1"})
 
     async def _stop(self, container: str) -> None:
         """Let a container end by itself, in the time that it has for that."""
@@ -106,17 +108,17 @@ class FarEngine:
 
     async def remove_networks(self, *labels: str) -> int:
         """Remove networks. Returns how many there were."""
-        found = await self._read("GET", "/networks", _labelled(labels))
-        there = msgspec.json.decode(found, type=list[_Network])
-        return await self._removed([f"/networks/{each.id}" for each in there], {})
+        answer = await self._read("GET", "/networks", _label_filter(labels))
+        networks = msgspec.json.decode(answer, type=list[_Network])
+        return await self._remove([f"/networks/{each.id}" for each in networks], {})
 
     async def remove_volumes(self, *labels: str) -> int:
         """Remove named volumes. Returns how many there were."""
-        found = await self._read("GET", "/volumes", _labelled(labels))
-        there = msgspec.json.decode(found, type=_Volumes).volumes or []
-        return await self._removed([f"/volumes/{each.name}" for each in there], {})
+        answer = await self._read("GET", "/volumes", _label_filter(labels))
+        volumes = msgspec.json.decode(answer, type=_Volumes).volumes or []
+        return await self._remove([f"/volumes/{each.name}" for each in volumes], {})
 
-    async def _removed(self, places: list[str], query: Mapping[str, str]) -> int:
+    async def _remove(self, places: list[str], query: Mapping[str, str]) -> int:
         for place in places:
             try:
                 await self._read("DELETE", place, query)
@@ -129,10 +131,10 @@ class FarEngine:
         url = f"http://docker{path}"
         try:
             async with self.session.request(method, url, params=query, timeout=timeout) as answer:
-                held = b""
+                body = b""
                 while more := await answer.content.read(65536):
-                    held += more
-                    if len(held) > MAX_ANSWER_BYTES:
+                    body += more
+                    if len(body) > MAX_ANSWER_BYTES:
                         raise Failed(f"the Docker Engine of {self.label} answers without an end")
         except (aiohttp.ClientError, OSError, TimeoutError) as err:
             why = "no answer in time" if isinstance(err, TimeoutError) else str(err)
@@ -142,8 +144,8 @@ class FarEngine:
             ) from err
         if answer.status >= 400:
             kind = NotFound if answer.status == 404 else Failed
-            raise kind(f"the Docker Engine of {self.label} refused: {_why(held)}")
-        return held
+            raise kind(f"the Docker Engine of {self.label} refused: {_reason_of(body)}")
+        return body
 
 
 @asynccontextmanager
@@ -159,11 +161,11 @@ async def engine_at(path: Path, label: str) -> AsyncIterator[FarEngine]:
             ) from err
 
 
-def _labelled(labels: tuple[str, ...]) -> dict[str, str]:
+def _label_filter(labels: tuple[str, ...]) -> dict[str, str]:
     return {"filters": json.dumps({"label": list(labels)})}
 
 
-def _why(body: bytes) -> str:
+def _reason_of(body: bytes) -> str:
     try:
         return msgspec.json.decode(body, type=_Refusal).message[:500]
     except UNREADABLE:
@@ -171,9 +173,9 @@ def _why(body: bytes) -> str:
 
 
 def _text(log: bytes) -> str:
-    found, log = b"", log[:MAX_LOG_BYTES]
+    text, log = b"", log[:MAX_LOG_BYTES]
     while len(log) > HEAD_BYTES:
         size = int.from_bytes(log[4:HEAD_BYTES], "big")
-        found += log[HEAD_BYTES : HEAD_BYTES + size]
+        text += log[HEAD_BYTES : HEAD_BYTES + size]
         log = log[HEAD_BYTES + size :]
-    return found.decode(errors="replace").strip()
+    return text.decode(errors="replace").strip()

@@ -49,7 +49,7 @@ class StackFiles:
         `Failed`, also where the host is used as root."""
         client, box = self.machine.client, await self._box(request.sandbox_id)
         uid = await self._uid()
-        found = [(await self._view(mount), mount.target) for mount in request.mounts]
+        views = [(await self._view(mount), mount.target) for mount in request.mounts]
         ran = await client.run(
             scripts.PREPARE,
             *(box, "fresh" if request.fresh else "kept"),
@@ -61,7 +61,7 @@ class StackFiles:
             ran = await client.run(_RUN, box, seconds=COMMAND_SECONDS)
         if ran.code:
             raise Failed(f"{client.label} has no place for it: {ran.complaint}")
-        return FarFiles(box, await self.machine.send_programs(), int(uid), tuple(found))
+        return FarFiles(box, await self.machine.send_programs(), int(uid), tuple(views))
 
     async def _uid(self) -> str:
         ran = await self.machine.client.run("id -u", seconds=COMMAND_SECONDS)
@@ -84,9 +84,9 @@ class StackFiles:
         """Carry bytes until either end closes. Raises `Unavailable` with the host's words."""
         programs = await self.machine.send_programs()
         box = await self._box(sandbox_id)
-        said = await self.machine.client.stream(_ATTACH, box, programs, near=near)
-        if said:
-            raise Unavailable(f"{self.machine.client.label}: {said}")
+        complaint = await self.machine.client.stream(_ATTACH, box, programs, near=near)
+        if complaint:
+            raise Unavailable(f"{self.machine.client.label}: {complaint}")
 
     async def end(self, sandbox_id: str, *, keep: bool) -> CleanupReport:
         """Remove the sandbox's folder, unless it is kept."""
@@ -95,8 +95,8 @@ class StackFiles:
         ran = await self.machine.client.run(scripts.STOP, *words, seconds=COMMAND_SECONDS)
         lines = ran.output.decode(errors="replace").splitlines()
         removed = tuple(f"{line} on {label}" for line in lines)
-        left = (f"{box} on {label}: {ran.complaint}",) if ran.code else ()
-        return CleanupReport(removed, left)
+        leftovers = (f"{box} on {label}: {ran.complaint}",) if ran.code else ()
+        return CleanupReport(removed, leftovers)
 
     async def _box(self, sandbox_id: str) -> str:
         return f"{(await self.machine.facts()).base}/boxes/{sandbox_id}"

@@ -42,9 +42,9 @@ class Forward:
     engine: str = ENGINE
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Path]:
+    async def open(self) -> AsyncIterator[Path]:
         """Yield the path of a socket, mode 0600, for as long as it is used."""
-        with TemporaryDirectory(prefix="atfw") as folder, _listening(folder) as listener:
+        with TemporaryDirectory(prefix="atfw") as folder, _listen(folder) as listener:
             # Owned here: cancelled below, with every connection.
             owner = asyncio.get_running_loop().create_task(self._serve(listener))
             try:
@@ -101,7 +101,7 @@ class _SharedConnections:
         return self._streams.get(number, 0)
 
 
-def _listening(folder: str) -> socket.socket:
+def _listen(folder: str) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.setblocking(False)
     path = f"{folder}/d.sock"
