@@ -13,7 +13,7 @@ from typing import ClassVar, Protocol
 import pytest
 
 from atoll.adapters.rented.calls import USUAL, Patience
-from atoll.adapters.rented.machines import Rentals, renewed
+from atoll.adapters.rented.machines import Rentals, keep_renewed
 from atoll.adapters.rented.records import Record, Records
 from atoll.adapters.rented.vendor import Gone, RentedShell, Vendor
 from atoll.domain.errors import Failed, Unavailable
@@ -60,10 +60,10 @@ class Keys:
     """The keys that pay, as the store has them."""
 
     def __init__(self, *keys: VendorKey) -> None:
-        self.known = list(keys)
+        self.by_id = list(keys)
 
     async def find(self, extension: str, sandbox: SandboxId | None) -> Sequence[VendorKey]:
-        return tuple(self.known)
+        return tuple(self.by_id)
 
 
 def ours(peer: CloudPeer) -> list[str]:
@@ -216,12 +216,12 @@ class VendorCalls(VendorSide):
     async def test_refused_key_is_told_without_the_key(
         self, rentals: Rentals, peer: CloudPeer, keys: Keys
     ) -> None:
-        keys.known = [VendorKey("sec_mine", self.wrong_key)]
+        keys.by_id = [VendorKey("sec_mine", self.wrong_key)]
         with pytest.raises(Failed) as caught:
             await rentals.rent(BOX, self.template)
         assert "canary" not in caught.value.message
-        assert "canary" not in repr(keys.known)
-        keys.known = []
+        assert "canary" not in repr(keys.by_id)
+        keys.by_id = []
         with pytest.raises(Failed, match="has no key"):
             await rentals.rent(BOX, self.template)
         assert peer.rented == 0
@@ -230,7 +230,7 @@ class VendorCalls(VendorSide):
         self, rentals: Rentals, keys: Keys
     ) -> None:
         await rentals.rent(BOX, self.template)
-        keys.known = [VendorKey("sec_other", self.key)]
+        keys.by_id = [VendorKey("sec_other", self.key)]
         ended, left = await rentals.end(BOX)
         assert not ended
         assert "within 30 minutes" in left
@@ -269,7 +269,7 @@ class VendorCalls(VendorSide):
     ) -> None:
         rented = await rentals.rent(BOX, self.template)
         renewal = asyncio.get_running_loop().create_task(
-            renewed(rentals.vendor, rented, every=0.02)
+            keep_renewed(rentals.vendor, rented, every=0.02)
         )
         for _ in range(4):
             peer.advance(self.step)

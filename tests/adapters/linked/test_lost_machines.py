@@ -42,7 +42,7 @@ async def test_reason_is_known_while_the_runtime_is_being_ended(tmp_path: Path) 
     zygote = _Zygote()
     extension._link = cast("Any", zygote)
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(extension._machine_lost(BOX, "its machine ended"))
+        tasks.create_task(extension._end_lost(BOX, "its machine ended"))
         await zygote.asked.wait()
         # A survey that finds no runtime any more asks for the reason now.
         assert await extension.why_ended(BOX.sandbox_id) == "its machine ended"
@@ -99,8 +99,8 @@ async def test_end_of_a_machine_is_no_end_of_the_next_start(tmp_path: Path) -> N
     zygote.goes_on.set()
     extension._link = cast("Any", zygote)
     other = replace(BOX, sandbox_id=SandboxId("sb_bbbbbbbbbbbbbbbb"))
-    await extension._machine_lost(BOX, "its machine ended")
-    await extension._machine_lost(other, "its machine ended, too")
+    await extension._end_lost(BOX, "its machine ended")
+    await extension._end_lost(other, "its machine ended, too")
     mount = HostMount("/srv", "/srv", writable=False, grant="", private=False)
     wanted = Provision(BOX.sandbox_id, 1, "x", Profile("p", "1"), host_mounts=(mount,))
     with pytest.raises(Invalid):  # the next start has begun, and is refused

@@ -25,11 +25,11 @@ class Receiver:
     happened: bool = False
 
     def write(self, data: bytes, /) -> None:
-        """See `linked.shell.Into`."""
+        """See `linked.shell.ScriptInput`."""
         self.data += data
 
     async def drain(self) -> None:
-        """See `linked.shell.Into`."""
+        """See `linked.shell.ScriptInput`."""
         if not self.happened:
             self.happened = True
             self.meanwhile()

@@ -30,7 +30,7 @@ LOCK_SECONDS = 1.0
 _log = structlog.get_logger(__name__)
 
 Carry = Callable[[FarBox, socket.socket], Awaitable[None]]
-Lost = Callable[[FarBox, str], Awaitable[None]]
+ReportLoss = Callable[[FarBox, str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ class CarriedLink:
 @dataclass(slots=True)
 class Carriers:
     """The links that this process carries, or waits to carry. `locks` is a directory of our own,
-    `lost` learns of a machine that is gone, and why."""
+    `report_loss` learns of a machine that is gone, and why."""
 
     carry: Carry
     locks: Path
-    lost: Lost
+    report_loss: ReportLoss
     _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _refusals: dict[str, asyncio.Future[str]] = field(default_factory=dict)
     _troubles: dict[str, str] = field(default_factory=dict)
@@ -59,23 +59,23 @@ class Carriers:
 
     def begin(self, link: CarriedLink) -> None:
         """Carry a link until its runtime is gone or `end` is called; once more does nothing."""
-        known = self._tasks.get(link.box.sandbox_id)
-        if known is None or known.done():
+        running = self._tasks.get(link.box.sandbox_id)
+        if running is None or running.done():
             loop = asyncio.get_running_loop()
             # Owned here: `end` and `close` cancel each.
-            self._tasks[link.box.sandbox_id] = loop.create_task(self._carried(link))
+            self._tasks[link.box.sandbox_id] = loop.create_task(self._run(link))
 
     async def end(self, sandbox_id: str) -> None:
-        """Carry this link no more. Idempotent."""
+        """End the carrier of a link. Idempotent."""
         task = self._tasks.pop(sandbox_id, None)
         self._troubles.pop(sandbox_id, None)
         if task is not None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def refused(self, sandbox_id: str) -> str:
-        """Wait until a link is refused by what no time mends, and return why. Its carrier goes on:
-        a person may mend it."""
+    async def wait_refused(self, sandbox_id: str) -> str:
+        """Wait until a link is refused for good, and return why. Its carrier goes on: a person may
+        remove the cause."""
         refusal: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._refusals[sandbox_id] = refusal
         try:
@@ -85,18 +85,18 @@ class Carriers:
                 del self._refusals[sandbox_id]
 
     async def close(self) -> None:
-        """Carry nothing any more; streams that outlive this process go on."""
+        """End every carrier; streams that outlive this process go on."""
         for sandbox_id in list(self._tasks):
             await self.end(sandbox_id)
 
-    async def _carried(self, link: CarriedLink) -> None:
-        lock = await self._locked(link.box.sandbox_id)
+    async def _run(self, link: CarriedLink) -> None:
+        lock = await self._lock(link.box.sandbox_id)
         try:
-            await self._repeat(link)
+            await self._carry_repeatedly(link)
         finally:
             os.close(lock)
 
-    async def _locked(self, sandbox_id: str) -> int:
+    async def _lock(self, sandbox_id: str) -> int:
         self.locks.mkdir(mode=0o700, parents=True, exist_ok=True)
         fd = os.open(self.locks / sandbox_id, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -110,17 +110,17 @@ class Carriers:
             os.close(fd)
             raise
 
-    async def _repeat(self, link: CarriedLink) -> None:
+    async def _carry_repeatedly(self, link: CarriedLink) -> None:
         loop, sandbox = asyncio.get_running_loop(), link.box.sandbox_id
         pause = FIRST_PAUSE_SECONDS
-        while (near := _connected(link.path)) is not None:
+        while (near := _connect(link.path)) is not None:
             began = loop.time()
             try:
                 with _call_at_contact(near, lambda: self._troubles.pop(sandbox, None)):
                     await self.carry(link.box, near)
                 reason = "the stream ended"
             except MachineLost as error:
-                await self.lost(link.box, error.message)
+                await self.report_loss(link.box, error.message)
                 return
             except AtollError as error:
                 reason = self._troubles[sandbox] = error.message
@@ -144,7 +144,7 @@ class Carriers:
 
 @contextmanager
 def _call_at_contact(near: socket.socket, act: Callable[[], object]) -> Iterator[None]:
-    """Call `act` within the block when the runtime takes what came from its machine.
+    """Call `act` within the block once the runtime reads bytes of its machine.
 
     Whoever carries the stream, this process or a client that has `near`, writes there what the
     machine says. When the runtime reads it, `near` has room anew: an edge that epoll(7) reports.
@@ -166,8 +166,8 @@ def _act_at_edge(edges: select.epoll, act: Callable[[], object]) -> None:
 
 
 def _was_taken(near: socket.socket) -> bool:
-    """Report whether the machine took what the runtime says first: it waits here until the machine
-    is reached."""
+    """Report whether the machine took the first bytes of the runtime, which wait here until the
+    machine is reached."""
     try:
         first = near.recv(len(HELLO_MAGIC), socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except OSError:
@@ -175,7 +175,7 @@ def _was_taken(near: socket.socket) -> bool:
     return first != HELLO_MAGIC
 
 
-def _connected(path: str) -> socket.socket | None:
+def _connect(path: str) -> socket.socket | None:
     """Return a connection to a runtime's socket; None when the runtime is gone."""
     near = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

@@ -102,9 +102,7 @@ class LinkedExtension:
 
     def __post_init__(self) -> None:
         self._link = ZygoteLink(self.settings.home / "run" / "zygote.sock")
-        self._carriers = Carriers(
-            self.backend.carry, self.settings.home / "links", self._machine_lost
-        )
+        self._carriers = Carriers(self.backend.carry, self.settings.home / "links", self._end_lost)
 
     @property
     def name(self) -> str:
@@ -141,9 +139,9 @@ class LinkedExtension:
             )
         box = await self._box(request.sandbox_id)
         if box is not None and box.live:
-            taken = await self._attached(request, box)
-            if taken is not None:
-                return taken
+            handle = await self._attach(request, box)
+            if handle is not None:
+                return handle
             box = None
         place = None
         if box is not None and box.generation == request.generation and not request.fresh:
@@ -165,11 +163,11 @@ class LinkedExtension:
         self._carriers.begin(CarriedLink(place.box, started.box.link))
         return _handle(started.box)
 
-    async def _attached(self, request: Provision, box: wire.Box) -> Handle | None:
+    async def _attach(self, request: Provision, box: wire.Box) -> Handle | None:
         """Return the handle of what runs, when it is what is asked for; None once a maintenance
         start that was in the way is ended."""
         if box.maintenance and request.maintenance_seconds is None:
-            await self._taken_down(_far_of(box), keep_state=True)
+            await self._tear_down(_far_of(box), keep_state=True)
             return None
         if not box.maintenance and request.maintenance_seconds is not None:
             raise Conflict(f"sandbox {request.sandbox_id} runs: read what it has from itself")
@@ -180,7 +178,7 @@ class LinkedExtension:
             )
         place = await self.backend.attach(request)
         if place is None:
-            await self._taken_down(_far_of(box), keep_state=True)
+            await self._tear_down(_far_of(box), keep_state=True)
             return None
         self._carriers.begin(CarriedLink(place.box, box.link))
         return _handle(box)
@@ -226,7 +224,7 @@ class LinkedExtension:
         or unhealthy, and as soon as its link is refused."""
         data = dict(handle.data)
         try:
-            await self._answered(handle.sandbox_id, data["socket"])
+            await self._wait_answer(handle.sandbox_id, data["socket"])
         except (Unavailable, KeyError) as err:
             why = await self._reason(handle.sandbox_id) or str(err)
             raise Failed(
@@ -234,11 +232,11 @@ class LinkedExtension:
             ) from err
         return Reachability(address=f"unix:{data['socket']}", isolation=_isolation(data))
 
-    async def _answered(self, sandbox_id: SandboxId, path: str) -> None:
+    async def _wait_answer(self, sandbox_id: SandboxId, path: str) -> None:
         loop = asyncio.get_running_loop()
         # Both owned here: cancelled below.
         health = loop.create_task(check_health(path, seconds=READY_SECONDS))
-        refusal = loop.create_task(self._carriers.refused(sandbox_id))
+        refusal = loop.create_task(self._carriers.wait_refused(sandbox_id))
         both = (health, refusal)
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
@@ -269,9 +267,9 @@ class LinkedExtension:
             box = await self._box(handle.sandbox_id)
             far = far if box is None else _far(handle.sandbox_id, box.generation, box.data)
         far = replace(far, host=handle.host)
-        return await self._taken_down(far, keep_state=keep_state)
+        return await self._tear_down(far, keep_state=keep_state)
 
-    async def _taken_down(self, far: FarBox, *, keep_state: bool) -> CleanupReport:
+    async def _tear_down(self, far: FarBox, *, keep_state: bool) -> CleanupReport:
         self._machines_lost.pop(far.sandbox_id, None)
         box = await self._box(far.sandbox_id)
         if keep_state and box is not None and not box.live and box.reason:
@@ -290,16 +288,16 @@ class LinkedExtension:
 
     async def survey(self) -> list[Handle]:
         """Return every sandbox with a running runtime, and carry its link."""
-        found = []
+        handles = []
         async for box in self._link.boxes(WALL):
             if box.live and box.backend == self.name:
                 self._carriers.begin(CarriedLink(_far_of(box), box.link))
-                found.append(_handle(box))
-        return found
+                handles.append(_handle(box))
+        return handles
 
     async def refresh(self, source: str) -> None:
-        """Bring what a live mount's source has by now to where its sandboxes run. Does nothing for
-        a backend whose sandboxes see this machine's files."""
+        """Bring the content of a live mount's source to the machines of its sandboxes. Does nothing
+        for a backend whose sandboxes see this machine's files."""
         if not isinstance(self.backend, FarMirrors):
             return
         holding = [
@@ -336,7 +334,7 @@ class LinkedExtension:
             if not await self._link.lives(death.sandbox_id, WALL):
                 await self._carriers.end(death.sandbox_id)
                 box = await self._box(death.sandbox_id)
-                reason = death.reason if box is None else await self._explained(box, death.reason)
+                reason = death.reason if box is None else await self._explain(box, death.reason)
                 return Ended(SandboxId(death.sandbox_id), death.generation, reason)
         raise Unavailable("the zygote went away and is back: compare what lives")
 
@@ -350,7 +348,7 @@ class LinkedExtension:
             pass  # it was started again meanwhile, and that run is another
         return lost
 
-    async def _machine_lost(self, box: FarBox, reason: str) -> None:
+    async def _end_lost(self, box: FarBox, reason: str) -> None:
         """End the runtime of a sandbox whose machine is gone: nothing is left that it could
         reach."""
         self._machines_lost[box.sandbox_id] = reason
@@ -365,11 +363,11 @@ class LinkedExtension:
         box = await self._box(sandbox_id)
         if box is None or box.live or not box.reason:
             return None
-        return await self._explained(box, box.reason)
+        return await self._explain(box, box.reason)
 
-    async def _explained(self, box: wire.Box, reason: str) -> str:
-        """Return the reason of an end with what its backend knows of it."""
-        reason = _lost(reason)
+    async def _explain(self, box: wire.Box, reason: str) -> str:
+        """Return the reason of an end, with the cause that its backend knows."""
+        reason = _reason_of_loss(reason)
         if reason != INIT_GONE or not isinstance(self.backend, FarCauses):
             return reason
         with suppress(AtollError, TimeoutError):
@@ -379,7 +377,7 @@ class LinkedExtension:
         return reason
 
     def trouble_of(self, sandbox_id: SandboxId) -> str | None:
-        """Return why its machine is not reached now; None while it is."""
+        """Return why the machine of a sandbox cannot be reached now; None while it can."""
         return self._carriers.trouble(sandbox_id)
 
     async def rented(self) -> list[RentedPlace]:
@@ -438,7 +436,7 @@ class RelocatingExtension(LinkedExtension):
         return self.backend
 
 
-def _lost(reason: str) -> str:
+def _reason_of_loss(reason: str) -> str:
     """Return the reason of an end, which for a runtime's says that its programs may run on."""
     if reason.startswith(_ZYGOTES):
         return f"{reason}: its programs run on"

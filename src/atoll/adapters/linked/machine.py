@@ -14,7 +14,7 @@ from pathlib import Path
 from atoll.adapters.linked import scripts
 from atoll.adapters.linked.mirror import plan_mirror, read_listing, sizes_of
 from atoll.adapters.linked.packing import CHUNK_BYTES, SEND_SECONDS, send_packed
-from atoll.adapters.linked.shell import Ran, Scripted, Shell
+from atoll.adapters.linked.shell import ScriptResult, ScriptRunner, Shell
 from atoll.domain.errors import Failed
 from atoll.domain.interior.remote import RemoteMachine
 from atoll.domain.wall.interior import MASKED
@@ -38,8 +38,8 @@ class Facts:
 
 @dataclass(slots=True)
 class Machine:
-    """A machine, with what is known of it. `programs` is the archive of programs for other machines
-    that the zygote wrote, `kind` what these run on."""
+    """A machine and its known facts. `programs` is the archive of programs for other machines
+    that the zygote wrote, `kind` the machine that these run on."""
 
     client: Shell
     tag: str
@@ -56,13 +56,13 @@ class Machine:
             ran = await self.client.run(scripts.FACTS, self.tag, *MASKED, seconds=COMMAND_SECONDS)
             if ran.code:
                 raise Failed(f"{self.client.label} cannot be prepared: {ran.complaint}")
-            found = read_facts(ran.output.decode(errors="replace"))
-            if found.kind != f"Linux {self.kind}":
+            facts = read_facts(ran.output.decode(errors="replace"))
+            if facts.kind != f"Linux {self.kind}":
                 raise Failed(
-                    f"{self.client.label} is {found.kind}: this Atoll has programs for Linux "
+                    f"{self.client.label} is {facts.kind}: this Atoll has programs for Linux "
                     f"{self.kind} only"
                 )
-            self._facts = found
+            self._facts = facts
         return self._facts
 
     async def place_programs(self) -> str:
@@ -72,11 +72,11 @@ class Machine:
         async with self._turn:
             if self._ready:
                 return self._ready
-            probed = await self._run(scripts.PROBE, place)
-            if probed.code:
+            ran = await self._run(scripts.PROBE, place)
+            if ran.code:
                 raise Failed(
                     f"{self.client.label} lets an ordinary user build no wall: "
-                    f"{probed.complaint}. Allow unprivileged user namespaces there"
+                    f"{ran.complaint}. Allow unprivileged user namespaces there"
                 )
             self._ready = place
             return place
@@ -116,7 +116,7 @@ class Machine:
             await mirror_to(self.client, place, source)
         return place
 
-    async def _run(self, script: str, *words: str) -> Ran:
+    async def _run(self, script: str, *words: str) -> ScriptResult:
         return await self.client.run(script, *words, seconds=COMMAND_SECONDS)
 
     async def _send(self, place: str, archive: bytes) -> None:
@@ -130,7 +130,7 @@ class Machine:
             await send_packed(source, (".",), into)
 
 
-async def mirror_to(shell: Scripted, place: str, source: Path) -> None:
+async def mirror_to(shell: ScriptRunner, place: str, source: Path) -> None:
     """Make a folder there equal to a shared repository of ours, but for objects that only it has.
     Raises `Failed`, `Unavailable`."""
     ran = await shell.run(scripts.LISTING, place, seconds=COMMAND_SECONDS)
@@ -142,7 +142,7 @@ async def mirror_to(shell: Scripted, place: str, source: Path) -> None:
         await send_packed(source, plan.send, into)
 
 
-async def refresh_all(machines: Sequence[Machine], source: str) -> None:
+async def refresh_machines(machines: Sequence[Machine], source: str) -> None:
     """Bring a shared repository's new objects to these machines, at once. Raises the error of the
     first one that did not take them, after the others did."""
     results = await asyncio.gather(
@@ -155,33 +155,33 @@ async def refresh_all(machines: Sequence[Machine], source: str) -> None:
 
 def read_facts(text: str) -> Facts:
     """Return the facts that `scripts.FACTS` printed. Raises `Failed` when it printed none."""
-    found: dict[str, list[str]] = {}
+    words: dict[str, list[str]] = {}
     for line in text.splitlines():
         word, _, rest = line.partition(" ")
-        found.setdefault(word, []).append(rest)
-    kind, base = (found.get(word, [""])[-1] for word in ("machine", "base"))
+        words.setdefault(word, []).append(rest)
+    kind, base = (words.get(word, [""])[-1] for word in ("machine", "base"))
     if not base.startswith("/") or not kind:
         raise Failed("the machine's shell prints something of its own: it cannot be used")
-    links = (each.partition(" ")[::2] for each in found.get("link", ()))
+    links = (each.partition(" ")[::2] for each in words.get("link", ()))
     machine = RemoteMachine(
         tuple((name, target.lstrip("/")) for name, target in links),
-        tuple(found.get("folder", ())),
-        tuple(found.get("masked-folder", ())),
-        tuple(found.get("masked-file", ())),
+        tuple(words.get("folder", ())),
+        tuple(words.get("masked-folder", ())),
+        tuple(words.get("masked-file", ())),
     )
     return Facts(kind, base, machine)
 
 
-def _packed(files: dict[str, bytes]) -> bytes:
-    held = io.BytesIO()
-    with tarfile.open(fileobj=held, mode="w") as archive:
+def _pack(files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
         for name, content in files.items():
             entry = tarfile.TarInfo(name)
             entry.size, entry.mode = len(content), 0o755
             archive.addfile(entry, io.BytesIO(content))
-    return held.getvalue()
+    return buffer.getvalue()
 
 
-def packed_texts(texts: dict[str, str]) -> bytes:
+def pack_texts(texts: dict[str, str]) -> bytes:
     """Return an archive of text files that anybody may read."""
-    return _packed({name: text.encode() for name, text in texts.items()})
+    return _pack({name: text.encode() for name, text in texts.items()})

@@ -26,8 +26,8 @@ def plan_mirror(here: dict[str, int], there: dict[str, int]) -> MirrorPlan:
     the copy has stay: a sandbox may still borrow them."""
     objects = sorted(name for name in here if not _changes(name) and there.get(name) != here[name])
     references = sorted(name for name in here if _changes(name))
-    gone = sorted(name for name in there if _changes(name) and name not in here)
-    return MirrorPlan((*objects, *references), tuple(gone[:MAX_REMOVED]))
+    removed = sorted(name for name in there if _changes(name) and name not in here)
+    return MirrorPlan((*objects, *references), tuple(removed[:MAX_REMOVED]))
 
 
 def sizes_of(folder: Path) -> dict[str, int]:
@@ -41,12 +41,12 @@ def sizes_of(folder: Path) -> dict[str, int]:
 
 def read_listing(output: bytes) -> dict[str, int]:
     """Return sizes by name from the listing of a machine; lines that are none are left out."""
-    found = {}
+    sizes = {}
     for line in output.split(b"\0"):
         size, _, name = line.partition(b" ")
         if size.isdigit() and name:
-            found[name.decode(errors="surrogateescape")] = int(size)
-    return found
+            sizes[name.decode(errors="surrogateescape")] = int(size)
+    return sizes
 
 
 def _changes(name: str) -> bool:

@@ -11,7 +11,7 @@ from asyncio.subprocess import Process
 from collections.abc import Sequence
 from pathlib import Path
 
-from atoll.adapters.linked.shell import Into
+from atoll.adapters.linked.shell import ScriptInput
 from atoll.domain.errors import Failed
 
 SEND_SECONDS = 1800.0
@@ -29,29 +29,41 @@ SOME_DIFFER = 1
 """The status of tar for an archive that may differ from the files (GNU tar, "Status Returned")."""
 
 
-async def send_packed(source: Path, names: Sequence[str], into: Into) -> None:
+async def send_packed(source: Path, names: Sequence[str], into: ScriptInput) -> None:
     """Pack these of a folder, and a last file that says the archive is whole. Raises `Failed` when
     something cannot be read, or was changed meanwhile."""
     with tempfile.TemporaryDirectory(prefix="at") as folder:
         own = Path(folder)
-        listed = await asyncio.to_thread(_listed, own, names)
+        names_file = await asyncio.to_thread(_write_names, own, names)
         complaint = own / "complaint"
-        with complaint.open("wb") as said:
+        with complaint.open("wb") as errors:
             tar = await asyncio.create_subprocess_exec(
-                *("tar", "-c", "-f", "-", "-C", str(source), "--null", "--files-from", str(listed)),
+                *(
+                    "tar",
+                    "-c",
+                    "-f",
+                    "-",
+                    "-C",
+                    str(source),
+                    "--null",
+                    "--files-from",
+                    str(names_file),
+                ),
                 *("-C", folder, COMPLETE),
                 stdout=asyncio.subprocess.PIPE,
-                stderr=said,
+                stderr=errors,
                 env={**os.environ, "LC_ALL": "C"},
             )
         try:
             async with asyncio.timeout(SEND_SECONDS):
-                end = await _all_but_the_end(tar, into)
+                end = await _send_all_but_end(tar, into)
                 if code := await tar.wait():
-                    said_of = complaint.read_bytes()
+                    text = complaint.read_bytes()
                     began = (own / COMPLETE).stat().st_mtime_ns
-                    if not await asyncio.to_thread(_only_linked, code, said_of, (source, began)):
-                        why = said_of[:300].decode(errors="replace").strip()
+                    if not await asyncio.to_thread(
+                        _only_links_changed, code, text, (source, began)
+                    ):
+                        why = text[:300].decode(errors="replace").strip()
                         raise Failed(f"a folder that is to be sent cannot be read: {why or code}")
                 into.write(end)
                 await into.drain()
@@ -61,27 +73,27 @@ async def send_packed(source: Path, names: Sequence[str], into: Into) -> None:
                 await tar.wait()
 
 
-async def _all_but_the_end(tar: Process, into: Into) -> bytes:
+async def _send_all_but_end(tar: Process, into: ScriptInput) -> bytes:
     """Send what tar prints, and return the last bytes of it."""
-    held = bytearray()
+    pending = bytearray()
     while tar.stdout and (chunk := await tar.stdout.read(CHUNK_BYTES)):
-        held += chunk
-        if len(held) > END_BYTES:
-            into.write(bytes(held[:-END_BYTES]))
-            del held[:-END_BYTES]
+        pending += chunk
+        if len(pending) > END_BYTES:
+            into.write(bytes(pending[:-END_BYTES]))
+            del pending[:-END_BYTES]
             await into.drain()
-    return bytes(held)
+    return bytes(pending)
 
 
-def _listed(folder: Path, names: Sequence[str]) -> Path:
+def _write_names(folder: Path, names: Sequence[str]) -> Path:
     """Write the last file of an archive, and the list of the others, which is returned."""
     (folder / COMPLETE).touch()
-    listed = folder / "names"
-    listed.write_bytes(b"".join(os.fsencode(name) + b"\0" for name in names))
-    return listed
+    names_file = folder / "names"
+    names_file.write_bytes(b"".join(os.fsencode(name) + b"\0" for name in names))
+    return names_file
 
 
-def _only_linked(code: int, complaint: bytes, since: tuple[Path, int]) -> bool:
+def _only_links_changed(code: int, complaint: bytes, since: tuple[Path, int]) -> bool:
     """Report whether tar found nothing but inodes that changed, and no content did: another
     installation links the same files, which changes a count of links. `since` is the folder and
     the time at which tar began, in nanoseconds."""

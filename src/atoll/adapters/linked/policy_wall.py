@@ -87,15 +87,16 @@ class PolicyWall(FarWall):
         await self.stop(request.sandbox_id, "keep")
         states = (word for pair in AGENT_STATE for word in pair)
         how = "fresh" if request.fresh else "kept"
-        await self._done(_PREPARE, BOX, await self.programs(), HOME, how, *states)
+        await self._run_checked(_PREPARE, BOX, await self.programs(), HOME, how, *states)
 
     async def start(self, request: Provision, terms: LinkTerms) -> None:
-        """Show what is mounted, and start the link. Raises `Failed` with what the machine said."""
-        shown: list[str] = []
+        """Put the mounts in their places, and start the link. Raises `Failed` with the machine's
+        words."""
+        words_of_mounts: list[str] = []
         for mount in request.mounts:
             place, target = await self.view(mount)
-            shown += (place, target, "live" if mount.live else "kept")
-        await self._done(_SHOW, *shown)
+            words_of_mounts += (place, target, "live" if mount.live else "kept")
+        await self._run_checked(_SHOW, *words_of_mounts)
         doors = (word for door in DOORS for word in ("--door", str(door)))
         files = str(request.profile.resources.files or DEFAULT_FILES)
         init = (INIT, "--control-fd", str(CONTROL_FD), *doors, "--files", files)
@@ -109,7 +110,7 @@ class PolicyWall(FarWall):
         if ran.code:
             raise Failed(f"{self.machine.client.label} started no link: {ran.complaint}")
 
-    async def _done(self, script: str, *words: str) -> None:
+    async def _run_checked(self, script: str, *words: str) -> None:
         ran = await self.machine.client.run(script, *words, seconds=COMMAND_SECONDS)
         if ran.code:
             raise Failed(f"{self.machine.client.label} cannot hold a sandbox: {ran.complaint}")

@@ -88,9 +88,9 @@ sync -f "$2" 2>/dev/null || sync
 """Words: an arrival that is whole, and the sandbox's folder, which is not there."""
 
 
-async def copied(here: FarWall, there: FarWall, sandbox_id: str) -> None:
+async def copy_sandbox(here: FarWall, there: FarWall, sandbox_id: str) -> None:
     """Have a sandbox's folder on another machine, too. Raises `Failed`, `Unavailable`."""
-    await _ended(here, sandbox_id, "keep")
+    await _end_failed(here, sandbox_id, "keep")
     source, target = await here.files(sandbox_id), await there.files(sandbox_id)
     token = secrets.token_hex(8)
     arrivals = await _arrivals(there)
@@ -100,24 +100,24 @@ async def copied(here: FarWall, there: FarWall, sandbox_id: str) -> None:
     await _run(there.machine.client, MAKE_ROOM, arrivals, sandbox_id, token)
     try:
         async with asyncio.timeout(COPY_SECONDS):
-            said = await _poured(
+            complaint = await _pour(
                 (here.machine.client, before, source), (there.machine.client, after, arrival)
             )
     except TimeoutError as err:
         raise Unavailable(f"the files did not arrive within {COPY_SECONDS / 3600:g} h") from err
-    wanted = await _digest(here.machine.client, before, source)
+    digest = await _digest(here.machine.client, before, source)
     got = await _digest(there.machine.client, after, arrival)
-    if wanted != got:
+    if digest != got:
         raise Failed(
             f"not all files came from {here.machine.client.label} to "
-            f"{there.machine.client.label}: {said or 'what arrived differs'}"
+            f"{there.machine.client.label}: {complaint or 'what arrived differs'}"
         )
     # What is there by this name is older: the files' place is the source until the caller says so.
-    await _ended(there, sandbox_id, "remove")
+    await _end_failed(there, sandbox_id, "remove")
     await _run(there.machine.client, ARRIVE, arrival, target)
 
 
-async def dropped(wall: FarWall, sandbox_id: str) -> CleanupReport:
+async def drop_sandbox(wall: FarWall, sandbox_id: str) -> CleanupReport:
     """Remove a sandbox's folder from a machine, with arrivals of it."""
     await _run(wall.machine.client, MAKE_ROOM, await _arrivals(wall), sandbox_id, "")
     return await wall.stop(sandbox_id, "remove")
@@ -127,7 +127,7 @@ async def _arrivals(wall: FarWall) -> str:
     return f"{(await wall.machine.facts()).base}/arriving"
 
 
-async def _ended(wall: FarWall, sandbox_id: str, what: str) -> None:
+async def _end_failed(wall: FarWall, sandbox_id: str, what: str) -> None:
     report = await wall.stop(sandbox_id, what)
     if report.leftovers:
         raise Failed("; ".join(report.leftovers))
@@ -144,7 +144,7 @@ async def _digest(client: Shell, programs: str, folder: str) -> bytes:
     return await _run(client, DIGEST, programs, folder, seconds=COPY_SECONDS)
 
 
-async def _poured(source: tuple[Shell, str, str], target: tuple[Shell, str, str]) -> str:
+async def _pour(source: tuple[Shell, str, str], target: tuple[Shell, str, str]) -> str:
     """Join the archive of one side to the input of the other. Returns what the two complained of:
     whether all came is not known by it."""
     out, into = socket.socketpair()

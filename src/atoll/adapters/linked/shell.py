@@ -7,15 +7,15 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """A command that ran there: its exit code, and what it printed."""
+class ScriptResult:
+    """The result of a script: its exit code, its output, and its complaint."""
 
     code: int
     output: bytes
     complaint: str
 
 
-class Into(Protocol):
+class ScriptInput(Protocol):
     """The input of a script that runs. `drain` waits until there is room, and raises what became
     of the machine."""
 
@@ -28,7 +28,7 @@ class Into(Protocol):
         ...
 
 
-class Scripted(Protocol):
+class ScriptRunner(Protocol):
     """A machine that runs scripts. `label` names it in messages. Raises `Unavailable` when it
     cannot be reached or does not answer in time, and `Failed`."""
 
@@ -37,16 +37,18 @@ class Scripted(Protocol):
         """Such as `host build-1`."""
         ...
 
-    async def run(self, script: str, *words: str, given: bytes = b"", seconds: float) -> Ran:
+    async def run(
+        self, script: str, *words: str, given: bytes = b"", seconds: float
+    ) -> ScriptResult:
         """Run a script with these arguments, `given` as its input."""
         ...
 
-    def pipe(self, script: str, *words: str) -> AbstractAsyncContextManager[Into]:
+    def pipe(self, script: str, *words: str) -> AbstractAsyncContextManager[ScriptInput]:
         """Yield the input of a script. Its end is awaited, and its failure raised as `Failed`."""
         ...
 
 
-class Shell(Scripted, Protocol):
+class Shell(ScriptRunner, Protocol):
     """A shell there, which also joins streams."""
 
     async def stream(self, script: str, *words: str, near: socket.socket) -> str:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.adapters.linked import scripts
-from atoll.adapters.linked.machine import COMMAND_SECONDS, Machine, packed_texts
-from atoll.adapters.linked.shell import Ran
+from atoll.adapters.linked.machine import COMMAND_SECONDS, Machine, pack_texts
+from atoll.adapters.linked.shell import ScriptResult
 from atoll.adapters.zygote.start import hostname
 from atoll.domain.agents.registry import AGENT_STATE
 from atoll.domain.errors import Failed, Unavailable
@@ -74,7 +74,7 @@ class FarWall:
             scripts.PREPARE,
             *(files, "fresh" if request.fresh else "kept"),
             *(state for state, _ in AGENT_STATE),
-            given=packed_texts(etc_files(name, hosts_text(name))),
+            given=pack_texts(etc_files(name, hosts_text(name))),
             seconds=COMMAND_SECONDS,
         )
         if ran.code:
@@ -90,14 +90,14 @@ class FarWall:
         `MachineLost` where the machine says that the link does not run."""
         programs = await self.programs()
         files = await self.files(box.sandbox_id)
-        said = await self.machine.client.stream(scripts.ATTACH, files, programs, near=near)
-        if not said:
+        complaint = await self.machine.client.stream(scripts.ATTACH, files, programs, near=near)
+        if not complaint:
             return
         label = self.machine.client.label
-        asked = await self._run(scripts.WHY_GONE, files, str(box.generation))
-        if asked.code == GONE and (why := asked.output.decode(errors="replace").strip()):
+        cause = await self._run(scripts.WHY_GONE, files, str(box.generation))
+        if cause.code == GONE and (why := cause.output.decode(errors="replace").strip()):
             raise MachineLost(f"{label}: {why}")
-        raise Unavailable(f"{label}: {said}")
+        raise Unavailable(f"{label}: {complaint}")
 
     async def stop(self, sandbox_id: str, what: str) -> CleanupReport:
         """End the link and its processes; then `keep` or `remove` the files."""
@@ -108,8 +108,8 @@ class FarWall:
             f"{line} on {label}" for line in ran.output.decode(errors="replace").splitlines()
         )
         if ran.code:
-            left = f"{files} on {label}: {ran.complaint or 'it does not end'}"
-            return CleanupReport(removed, (left,))
+            leftover = f"{files} on {label}: {ran.complaint or 'it does not end'}"
+            return CleanupReport(removed, (leftover,))
         return CleanupReport(removed)
 
     async def view(self, mount: Mount) -> tuple[str, str]:
@@ -120,7 +120,7 @@ class FarWall:
         version = str((await asyncio.to_thread(source.stat)).st_mtime_ns)
         return await self.machine.place_folder(source, version), mount.target
 
-    async def _run(self, script: str, *words: str) -> Ran:
+    async def _run(self, script: str, *words: str) -> ScriptResult:
         return await self.machine.client.run(script, *words, seconds=COMMAND_SECONDS)
 
 

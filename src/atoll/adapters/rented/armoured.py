@@ -26,25 +26,25 @@ class Terminal(Protocol):
         ...
 
     def printed(self) -> AsyncIterator[bytes]:
-        """Yield what comes, until the terminal ends."""
+        """Yield the terminal's output, until it ends."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ArmouredProcesses:
-    """`rented.shell.Processes` over terminals. `opened` gives a new one for each process."""
+    """`rented.shell.Processes` over terminals. `open_terminal` gives a new one for each process."""
 
     label: str
-    opened: Callable[[], AbstractAsyncContextManager[Terminal]]
+    open_terminal: Callable[[], AbstractAsyncContextManager[Terminal]]
 
     @asynccontextmanager
     async def started(self, script: str, words: tuple[str, ...]) -> AsyncIterator["ArmouredScript"]:
         """See the protocol."""
-        async with self.opened() as terminal:
+        async with self.open_terminal() as terminal:
             ran = ArmouredScript(terminal, self.label)
             loop = asyncio.get_running_loop()
             # Owned here: cancelled below.
-            tasks = [loop.create_task(ran.read()), loop.create_task(ran.stay())]
+            tasks = [loop.create_task(ran.read()), loop.create_task(ran.keep_alive())]
             try:
                 await ran.begin(("/bin/sh", "-c", script, "sh", *words))
                 yield ran
@@ -65,7 +65,7 @@ class ArmouredScript:
         self._end = ArmouredEnd(is_far=False)
         self._lost: AtollError | None = None
         self._is_there = self._is_over = False
-        self._moved = asyncio.Event()
+        self._changed = asyncio.Event()
         # Bounded by the window: credit is given as bytes are taken.
         self._output: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._turn = asyncio.Lock()
@@ -74,7 +74,7 @@ class ArmouredScript:
         """Send the command once armour is there. Raises `Unavailable`."""
         try:
             async with asyncio.timeout(HELLO_SECONDS):
-                await self._until(lambda: self._is_there)
+                await self._wait_until(lambda: self._is_there)
         except TimeoutError as error:
             raise Unavailable(f"{self._label} began no command in {HELLO_SECONDS:g} s") from error
         if self._lost is not None:
@@ -86,14 +86,14 @@ class ArmouredScript:
         """See the protocol."""
         while (data := await self._output.get()) is not None:
             yield data
-            await self._took(len(data))
+            await self._give_credit(len(data))
         if self._lost is not None:
             raise self._lost
 
     async def send(self, data: bytes) -> None:
         """See the protocol."""
         while data:
-            await self._until(lambda: self._end.room > 0)
+            await self._wait_until(lambda: self._end.room > 0)
             if self._is_over:
                 raise self._lost or ProcessGone(f"a command on {self._label} has ended")
             async with self._turn:
@@ -108,12 +108,12 @@ class ArmouredScript:
                 await self._terminal.send(self._end.frame(ArmourKind.END))
 
     async def read(self) -> None:
-        """Take what comes until the end."""
+        """Read the frames of the other side until the end."""
         try:
             async for data in self._terminal.printed():
                 for kind, payload in self._end.feed(data):
-                    await self._frame(kind, payload)
-                self._moved.set()
+                    await self._take_frame(kind, payload)
+                self._changed.set()
                 if self._is_over:
                     return
             self._lost = Unavailable(f"{self._label} cut a command's output")
@@ -123,30 +123,30 @@ class ArmouredScript:
             self._lost = error
         finally:
             self._is_over = True
-            self._moved.set()
+            self._changed.set()
             self._output.put_nowait(None)
 
-    async def stay(self) -> None:
-        """Say from time to time that this end is there."""
+    async def keep_alive(self) -> None:
+        """Send a sign of life from time to time."""
         while True:
             await asyncio.sleep(SILENT_SECONDS / 4)
             async with self._turn:
                 if self._is_there and not self._is_over:
                     await self._terminal.send(self._end.alive())
 
-    async def _frame(self, kind: ArmourKind, payload: bytes) -> None:
+    async def _take_frame(self, kind: ArmourKind, payload: bytes) -> None:
         if kind is ArmourKind.OUTPUT:
             self._output.put_nowait(payload)
         elif kind is ArmourKind.COMPLAINT:
             self.complaint = more_complaint(self.complaint, payload)
-            await self._took(len(payload))
+            await self._give_credit(len(payload))
         elif kind is ArmourKind.HELLO:
             self._is_there = True
         else:
             self.code = exit_code(payload)
             self._is_over = True
 
-    async def _took(self, count: int) -> None:
+    async def _give_credit(self, count: int) -> None:
         async with self._turn:
             line = b"" if self._is_over else self._end.took(count)
             if line:
@@ -154,7 +154,7 @@ class ArmouredScript:
                 with suppress(AtollError):
                     await self._terminal.send(line)
 
-    async def _until(self, seen: Callable[[], bool]) -> None:
-        while not seen() and not self._is_over:
-            self._moved.clear()
-            await self._moved.wait()
+    async def _wait_until(self, condition: Callable[[], bool]) -> None:
+        while not condition() and not self._is_over:
+            self._changed.clear()
+            await self._changed.wait()

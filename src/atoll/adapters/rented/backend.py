@@ -13,10 +13,10 @@ from pathlib import Path
 
 import structlog
 
-from atoll.adapters.linked.machine import Machine, refresh_all
+from atoll.adapters.linked.machine import Machine, refresh_machines
 from atoll.adapters.linked.wall import FarWall
-from atoll.adapters.rented.keeping import Keeping
-from atoll.adapters.rented.machines import Rentals, Rented, renewed
+from atoll.adapters.rented.keeping import StoredFiles
+from atoll.adapters.rented.machines import Rentals, RentedWithKey, keep_renewed
 from atoll.adapters.rented.vendor import LIFE_SECONDS, Gone, RentedShell
 from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
@@ -53,7 +53,7 @@ class Offer:
 class _ConnectedMachine:
     """A rented machine that this process has a shell to, and the wall there."""
 
-    rented: Rented
+    rented: RentedWithKey
     wall: FarWall
     shell: RentedShell
 
@@ -69,7 +69,7 @@ class RentedBackend:
     _connected: dict[str, _ConnectedMachine] = field(default_factory=dict)
 
     def capabilities(self) -> Capabilities:
-        """Return what the vendor gives. Raises `Failed` when its library is not installed."""
+        """Return the vendor's capabilities. Raises `Failed` when its library is not installed."""
         if self.rentals is None:
             raise Failed(self.missing)
         return self.offer.capabilities
@@ -103,14 +103,14 @@ class RentedBackend:
         return self._place(request, rented)
 
     async def _bring_files(self, request: Provision, machine: _ConnectedMachine) -> None:
-        keeping = await self._keeping(request.sandbox_id, machine)
-        has_files = await keeping.is_there()
+        stored = await self._stored_files(request.sandbox_id, machine)
+        has_files = await stored.is_there()
         await machine.wall.prepare(request)
         if request.fresh:
-            keeping.archive.unlink(missing_ok=True)
+            stored.archive.unlink(missing_ok=True)
         elif not has_files:
-            await keeping.restore()
-        await keeping.mark()
+            await stored.restore()
+        await stored.mark()
 
     async def attach(self, request: Provision) -> FarPlace | None:
         """Return the far end that runs; None when none does, or no machine is there."""
@@ -128,12 +128,12 @@ class RentedBackend:
     async def carry(self, box: FarBox, near: socket.socket) -> None:
         """Carry bytes, and renew the machine's deadline meanwhile. Raises `Unavailable`, and `Gone`
         once the machine ended."""
-        kept = dict(box.data)
-        rented = await self._rentals.known(kept.get("machine", ""), kept.get("key", ""))
+        data = dict(box.data)
+        rented = await self._rentals.by_id(data.get("machine", ""), data.get("key", ""))
         vendor = self._rentals.vendor
         loop = asyncio.get_running_loop()
         # Owned here: cancelled below.
-        renewal = loop.create_task(renewed(vendor, rented, every=RENEW_SECONDS))
+        renewal = loop.create_task(keep_renewed(vendor, rented, every=RENEW_SECONDS))
         try:
             machine = await self._connect(box.sandbox_id, rented)
             await machine.wall.carry(box, near)
@@ -149,18 +149,18 @@ class RentedBackend:
         cannot be fetched is left to its deadline."""
         sandbox_id = box.sandbox_id
         if keep_state:
-            left = await self._save_files(sandbox_id)
-            if left:
-                return CleanupReport(leftovers=(left,))
-        ended, left = await self._rentals.end(sandbox_id)
+            leftover = await self._save_files(sandbox_id)
+            if leftover:
+                return CleanupReport(leftovers=(leftover,))
+        existed, leftover = await self._rentals.end(sandbox_id)
         self._connected.pop(sandbox_id, None)
-        removed = [f"the machine at {self._rentals.vendor.title}"] if ended else []
+        removed = [f"the machine at {self._rentals.vendor.title}"] if existed else []
         if not keep_state:
             archive = self._rentals.records.kept(sandbox_id)
             if archive.exists():
                 archive.unlink()
                 removed.append("workspace and agent state")
-        return CleanupReport(tuple(removed), (left,) if left else ())
+        return CleanupReport(tuple(removed), (leftover,) if leftover else ())
 
     async def refresh(self, boxes: Sequence[FarBox], source: str) -> None:
         """Bring new objects to the machine of each sandbox. A sandbox whose machine is gone needs
@@ -171,7 +171,7 @@ class RentedBackend:
             if rented is not None:
                 with suppress(Gone):
                     machines.append((await self._connect(box.sandbox_id, rented)).wall.machine)
-        await refresh_all(machines, source)
+        await refresh_machines(machines, source)
 
     async def rented(self) -> list[RentedPlace]:
         """Return every machine of this home; none where the library is not installed."""
@@ -200,9 +200,9 @@ class RentedBackend:
         try:
             machine = await self._connect(sandbox_id, rented)
             await machine.wall.stop(sandbox_id, "keep")
-            keeping = await self._keeping(sandbox_id, machine)
-            if await keeping.is_there():
-                await keeping.save()
+            stored = await self._stored_files(sandbox_id, machine)
+            if await stored.is_there():
+                await stored.save()
         except Gone:
             return ""
         except AtollError as error:
@@ -215,26 +215,26 @@ class RentedBackend:
             )
         return ""
 
-    async def _connect(self, sandbox_id: SandboxId, rented: Rented) -> _ConnectedMachine:
-        known = self._connected.get(sandbox_id)
-        if known is not None and known.rented == rented:
-            return known
+    async def _connect(self, sandbox_id: SandboxId, rented: RentedWithKey) -> _ConnectedMachine:
+        connected = self._connected.get(sandbox_id)
+        if connected is not None and connected.rented == rented:
+            return connected
         shell = await self._rentals.vendor.shell(rented.key, rented.machine)
         machine = Machine(shell, self._rentals.tag, self.offer.programs, self.offer.kind)
         connected = _ConnectedMachine(rented, self.offer.wall(machine), shell)
         self._connected[sandbox_id] = connected
         return connected
 
-    async def _keeping(self, sandbox_id: SandboxId, machine: _ConnectedMachine) -> Keeping:
+    async def _stored_files(self, sandbox_id: SandboxId, machine: _ConnectedMachine) -> StoredFiles:
         files = await machine.wall.files(sandbox_id)
-        kept = self._rentals.records.kept(sandbox_id)
-        return Keeping(machine.shell, files, kept, machine.wall.above_workspace(files))
+        archive = self._rentals.records.kept(sandbox_id)
+        return StoredFiles(machine.shell, files, archive, machine.wall.above_workspace(files))
 
     def _forget(self, sandbox_id: SandboxId) -> None:
         self._connected.pop(sandbox_id, None)
         self._rentals.records.remove(sandbox_id)
 
-    def _place(self, request: Provision, rented: Rented) -> FarPlace:
+    def _place(self, request: Provision, rented: RentedWithKey) -> FarPlace:
         data = (("machine", rented.machine), ("key", rented.key.id))
         box = FarBox(request.sandbox_id, request.generation, data, request.host)
         offer = self.offer

@@ -25,7 +25,7 @@ _log = structlog.get_logger(__name__)
 _T = TypeVar("_T")
 
 
-class Refused(Unavailable):
+class TemporaryRefusal(Unavailable):
     """A refusal that did nothing: too many requests, or a server that is busy. `after` is the pause
     in seconds that it asks for."""
 
@@ -46,11 +46,11 @@ class Patience:
 USUAL = Patience()
 
 
-async def patiently(
+async def call_with_retries(
     what: str, act: Callable[[], Awaitable[_T]], *, patience: Patience = USUAL
 ) -> _T:
-    """Return what `act` returns, tried again while it is `Refused`. `what` names the call. Raises
-    `Unavailable` when a try does not end, or when the time is over."""
+    """Return the result of `act`, which is called again after each `TemporaryRefusal`. `what` names
+    the call. Raises `Unavailable` when a try does not end, or when the time is over."""
     loop = asyncio.get_running_loop()
     until = loop.time() + patience.total
     pause = patience.first
@@ -60,7 +60,7 @@ async def patiently(
                 return await act()
         except TimeoutError as error:
             raise Unavailable(f"{what} did not answer within {patience.call:g} s") from error
-        except Refused as refused:
+        except TemporaryRefusal as refused:
             wait = pause * (0.5 + random.random() / 2)  # noqa: S311 - spreads clients, no secret
             wait = max(wait, min(refused.after, MAX_AFTER_SECONDS))
             if loop.time() + wait > until:
@@ -84,10 +84,10 @@ async def translate_errors(
     except StopAsyncIteration:
         raise
     except Exception as error:
-        made = asyncio.CancelledError() if _cancellations() > before else translate(error)
-        if made is error:
+        translated = asyncio.CancelledError() if _cancellations() > before else translate(error)
+        if translated is error:
             raise
-        raise made from error
+        raise translated from error
     if _cancellations() > before:
         raise asyncio.CancelledError
     return answer
@@ -99,25 +99,25 @@ def _cancellations() -> int:
     return 0 if task is None else task.cancelling()
 
 
-def of_status(status: int | None, refusals: Container[int]) -> type[AtollError]:
+def error_of_status(status: int | None, refusals: Container[int]) -> type[AtollError]:
     """Return the error of an HTTP status; `refusals` did nothing, or may be sent again. None, an
     answer of which a part came, is `Unavailable`: whether the call did anything is not known."""
     if status in (NOT_FOUND, GONE):
         return Gone
     if status in refusals:
-        return Refused
+        return TemporaryRefusal
     is_final = status is not None and 400 <= status < SERVER_FAULT
     return Failed if is_final else Unavailable
 
 
 def wanted_pause(headers: Mapping[str, str]) -> float:
     """Return the pause in seconds that an answer asks for; 0 where it names none."""
-    said = {name.lower(): value for name, value in headers.items()}.get("retry-after", "")
-    return float(said) if said.isdecimal() else 0.0
+    value = {name.lower(): value for name, value in headers.items()}.get("retry-after", "")
+    return float(value) if value.isdecimal() else 0.0
 
 
-def clean(said: str, *keys: str) -> str:
-    """Return what a vendor says, bounded and without the keys: a server may send them back."""
+def clean(text: str, *keys: str) -> str:
+    """Return a vendor's words, bounded and without the keys: a server may send them back."""
     for key in filter(None, keys):
-        said = said.replace(key, "…")
-    return said[:MAX_MESSAGE]
+        text = text.replace(key, "…")
+    return text[:MAX_MESSAGE]

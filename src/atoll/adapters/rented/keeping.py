@@ -1,4 +1,4 @@
-"""The files of a stopped sandbox: an archive of ours while no machine is rented for it.
+"""The files of a stopped sandbox: an archive here while no machine is rented for it.
 
 The archive holds what an agent wrote. Nothing here opens it: it is unpacked there, by the same
 user that packed it.
@@ -43,7 +43,7 @@ replace: what is in it is replaced."""
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class StoredFiles:
     """The archive of one sandbox. `files` is the sandbox's folder on the rented machine, `above`
     the one that holds its workspace."""
 
@@ -85,7 +85,7 @@ class Keeping:
                     await into.drain()
 
     async def mark(self) -> None:
-        """Note there that the files are whole."""
+        """Mark the files on the machine as whole."""
         ran = await self.shell.run(_MARK, self.files, seconds=COMMAND_SECONDS)
         if ran.code:
             raise Failed(f"{self.shell.label} cannot write to its disk: {ran.complaint}")

@@ -37,8 +37,8 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Rented:
-    """A machine that is rented, and the key that pays for it."""
+class RentedWithKey:
+    """A rented machine, and the key that pays for it."""
 
     key: VendorKey
     machine: str
@@ -57,43 +57,43 @@ class Rentals:
 
     async def rent(
         self, sandbox_id: SandboxId, template: str, profile: Profile | None = None
-    ) -> Rented:
+    ) -> RentedWithKey:
         """Return the sandbox's machine, rented when there is none. Raises `Failed`,
         `Unavailable`."""
         keys = await self.find_keys(self.name, sandbox_id)
         if not keys:
             raise Failed(no_key(self.name))
         record = self.records.read(sandbox_id)
-        known = [key for key in keys if record is not None and key.id == record.key]
-        key = (known or list(keys))[0]
-        found = await self._only_one(key, sandbox_id)
-        if found is None:
+        paying = [key for key in keys if record is not None and key.id == record.key]
+        key = (paying or list(keys))[0]
+        machine = await self._only_one(key, sandbox_id)
+        if machine is None:
             tags = (*self._tags(sandbox_id), (INSTALLATION, self.installation))
             order = Order(template, tags, LIFE_SECONDS, "", profile)
-            found = await self._made(key, sandbox_id, order)
+            machine = await self._create(key, sandbox_id, order)
         token = "" if record is None else record.token
-        self.records.write(sandbox_id, Record(key.id, token, found.id))
-        return Rented(key, found.id)
+        self.records.write(sandbox_id, Record(key.id, token, machine.id))
+        return RentedWithKey(key, machine.id)
 
-    async def of(self, sandbox_id: SandboxId) -> Rented | None:
+    async def of(self, sandbox_id: SandboxId) -> RentedWithKey | None:
         """Return the sandbox's machine; None when none is found with the keys there are."""
         keys = await self.find_keys(self.name, sandbox_id)
         record = self.records.read(sandbox_id)
         if record is not None and record.machine:
             for key in keys:
                 if key.id == record.key:
-                    return Rented(key, record.machine)
+                    return RentedWithKey(key, record.machine)
         for key in keys:
-            found = await self._only_one(key, sandbox_id)
-            if found is not None:
-                return Rented(key, found.id)
+            machine = await self._only_one(key, sandbox_id)
+            if machine is not None:
+                return RentedWithKey(key, machine.id)
         return None
 
-    async def known(self, machine: str, key_id: str) -> Rented:
-        """Return a machine that is kept by its id. Raises `Unavailable` without its key."""
+    async def by_id(self, machine: str, key_id: str) -> RentedWithKey:
+        """Return a machine by its id, which a far box has. Raises `Unavailable` without its key."""
         for key in await self.find_keys(self.name, None):
             if key.id == key_id:
-                return Rented(key, machine)
+                return RentedWithKey(key, machine)
         raise Unavailable(
             f"the key of machine {machine} at {self.vendor.title} is not known any more"
         )
@@ -108,28 +108,28 @@ class Rentals:
                 f"a machine at {self.vendor.title} whose key is not known any more: it ends by "
                 f"itself within {LIFE_SECONDS // 60} minutes"
             )
-        ended = False
+        existed = False
         for key in keys:
-            found = {one.id for one in await self._all(key, self._tags(sandbox_id))}
+            machines = {machine.id for machine in await self._all(key, self._tags(sandbox_id))}
             if record is not None and record.machine and key.id == record.key:
                 # A list may lag behind what was rented.
-                found.add(record.machine)
-            for machine in sorted(found):
-                ended = await self.vendor.end(key, machine) or ended
+                machines.add(record.machine)
+            for machine in sorted(machines):
+                existed = await self.vendor.end(key, machine) or existed
         self.records.remove(sandbox_id)
-        return ended, ""
+        return existed, ""
 
     async def everything(self) -> list[RentedPlace]:
         """Return every machine of this installation, once, whichever keys see it. One from before
         there was a tag for installations counts while there is a record of its sandbox here."""
-        found: dict[str, RentedPlace] = {}
+        places: dict[str, RentedPlace] = {}
         for key in await self.find_keys(self.name, None):
             for machine in await self._all(key, ((OURS, self.tag),)):
                 sandbox_id = SandboxId(machine.tag(SANDBOX))
                 if not self._is_ours(machine, sandbox_id):
                     continue
-                found[machine.id] = RentedPlace(machine.id, sandbox_id, key.id, machine.ends_at)
-        return list(found.values())
+                places[machine.id] = RentedPlace(machine.id, sandbox_id, key.id, machine.ends_at)
+        return list(places.values())
 
     async def end_place(self, place: RentedPlace) -> bool:
         """End a machine; returns whether it was there. Raises `Failed` without its key."""
@@ -138,20 +138,22 @@ class Rentals:
                 return await self.vendor.end(key, place.id)
         raise Failed(f"the key of machine {place.id} at {self.vendor.title} is not known any more")
 
-    async def _made(self, key: VendorKey, sandbox_id: SandboxId, wanted: Order) -> RentedMachine:
+    async def _create(
+        self, key: VendorKey, sandbox_id: SandboxId, template_order: Order
+    ) -> RentedMachine:
         before = self.records.read(sandbox_id)
         interrupted = before is not None and not before.machine and before.key == key.id
         token = before.token if interrupted and before is not None else secrets.token_hex(16)
         self.records.write(sandbox_id, Record(key.id, token))
-        order = replace(wanted, token=token)
+        order = replace(template_order, token=token)
         for attempt in range(1, TRIES + 1):
             try:
-                made = await self.vendor.create(key, order)
+                machine = await self.vendor.create(key, order)
             except Unavailable as error:
                 _log.warning("create_unsure", sandbox=sandbox_id, reason=error.message)
-                found = await self._only_one(key, sandbox_id)
-                if found is not None:
-                    return found
+                earlier = await self._only_one(key, sandbox_id)
+                if earlier is not None:
+                    return earlier
                 if attempt == TRIES:
                     raise
                 await asyncio.sleep(PAUSE_SECONDS * attempt)
@@ -161,36 +163,36 @@ class Rentals:
                 raise
             else:
                 if interrupted or attempt > 1:
-                    return await self._only_one(key, sandbox_id, keep=made.id) or made
-                return made
+                    return await self._only_one(key, sandbox_id, keep=machine.id) or machine
+                return machine
         raise Unavailable(f"{self.vendor.title} made no machine for sandbox {sandbox_id}")
 
     async def _only_one(
         self, key: VendorKey, sandbox_id: SandboxId, *, keep: str = ""
     ) -> RentedMachine | None:
         """Return the machine of a sandbox, and end any others that a lost answer left."""
-        found = await self._all(key, self._tags(sandbox_id))
+        machines = await self._all(key, self._tags(sandbox_id))
         record = self.records.read(sandbox_id)
-        wanted = keep or (record.machine if record is not None else "")
-        found.sort(key=lambda machine: (machine.ended, machine.id != wanted, machine.id))
-        live = found[:1] if found and not found[0].ended else []
-        for other in found[len(live) :]:
+        preferred = keep or (record.machine if record is not None else "")
+        machines.sort(key=lambda machine: (machine.ended, machine.id != preferred, machine.id))
+        live = machines[:1] if machines and not machines[0].ended else []
+        for other in machines[len(live) :]:
             _log.warning("other_machine_ended", sandbox=sandbox_id, machine=other.id)
             await self.vendor.end(key, other.id)
         return live[0] if live else None
 
     async def _all(self, key: VendorKey, tags: Tags) -> list[RentedMachine]:
-        """Return the machines with these tags, as we see them: what a vendor lists beside them is
-        not ours to end."""
-        found: dict[str, RentedMachine] = {}
-        seen = 0
+        """Return the machines whose tags are these by our own comparison: a vendor may list others,
+        which are not ours to end."""
+        machines: dict[str, RentedMachine] = {}
+        count = 0
         async for machine in self.vendor.find(key, tags):
-            seen += 1
-            if seen > MAX_LISTED:
+            count += 1
+            if count > MAX_LISTED:
                 raise Failed(f"{self.vendor.title} lists more than {MAX_LISTED} machines")
             if all(machine.tag(name) == value for name, value in tags):
-                found[machine.id] = machine
-        return list(found.values())
+                machines[machine.id] = machine
+        return list(machines.values())
 
     def _is_ours(self, machine: RentedMachine, sandbox_id: SandboxId) -> bool:
         made_by = dict(machine.tags).get(INSTALLATION)
@@ -202,7 +204,7 @@ class Rentals:
         return ((OURS, self.tag), (SANDBOX, sandbox_id))
 
 
-async def renewed(vendor: Vendor, rented: Rented, *, every: float) -> None:
+async def keep_renewed(vendor: Vendor, rented: RentedWithKey, *, every: float) -> None:
     """Renew a machine's deadline until cancelled. A failure is logged and tried again."""
     while True:
         try:

@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 from dataclasses import dataclass
 from typing import Protocol
 
-from atoll.adapters.linked.shell import Into, Ran
+from atoll.adapters.linked.shell import ScriptInput, ScriptResult
 from atoll.domain.errors import Failed, Unavailable
 
 STREAM_BYTES = 64 * 1024
@@ -39,7 +39,7 @@ class Script(Protocol):
         ...
 
     def output(self) -> AsyncGenerator[bytes, None]:
-        """Yield what it prints; at the end `code` is known. Raises `Unavailable`."""
+        """Yield the output; at the end `code` is known. Raises `Unavailable`."""
         ...
 
     async def send(self, data: bytes) -> None:
@@ -75,7 +75,9 @@ class ScriptShell:
         """See `linked.shell.Shell`."""
         return self.processes.label
 
-    async def run(self, script: str, *words: str, given: bytes = b"", seconds: float) -> Ran:
+    async def run(
+        self, script: str, *words: str, given: bytes = b"", seconds: float
+    ) -> ScriptResult:
         """See `linked.shell.Shell`."""
         output = bytearray()
         try:
@@ -85,7 +87,7 @@ class ScriptShell:
                 asyncio.TaskGroup() as group,
                 aclosing(ran.output()) as printed,
             ):
-                feeding = group.create_task(_fed(ran, given))
+                feeding = group.create_task(_send_input(ran, given))
                 async for data in printed:
                     if len(output) + len(data) > MAX_OUTPUT_BYTES:
                         raise Failed(f"{self.label} prints without an end")
@@ -95,29 +97,29 @@ class ScriptShell:
             raise Unavailable(f"{self.label} did not answer within {seconds:g} s") from error
         except BaseExceptionGroup as group_error:
             raise group_error.exceptions[0] from group_error
-        return Ran(ran.code, bytes(output), _words(ran))
+        return ScriptResult(ran.code, bytes(output), _words(ran))
 
     @asynccontextmanager
-    async def pipe(self, script: str, *words: str) -> AsyncIterator[Into]:
+    async def pipe(self, script: str, *words: str) -> AsyncIterator[ScriptInput]:
         """See `linked.shell.Shell`."""
         async with self.processes.started(script, words) as ran:
-            into = _Input(ran)
+            into = _ScriptInput(ran)
             yield into
             await into.drain()
-            async for _ in self._rest(ran):
+            async for _ in self._output_after_input(ran):
                 pass
 
     async def fetch(self, script: str, *words: str) -> AsyncIterator[bytes]:
         """See `rented.vendor.RentedShell`."""
         async with self.processes.started(script, words) as ran:
-            async for data in self._rest(ran):
+            async for data in self._output_after_input(ran):
                 yield data
 
     async def stream(self, script: str, *words: str, near: socket.socket) -> str:
         """See `linked.shell.Shell`."""
         try:
             async with self.processes.started(script, words) as ran:
-                await self._joined(ran, near)
+                await self._join(ran, near)
         except BaseExceptionGroup as group_error:
             error = group_error.exceptions[0]
             if isinstance(error, ConnectionError):
@@ -127,13 +129,13 @@ class ScriptShell:
             return ""
         return _words(ran)
 
-    async def _joined(self, ran: Script, near: socket.socket) -> None:
+    async def _join(self, ran: Script, near: socket.socket) -> None:
         """Pass bytes both ways until either end is over. Nothing is read before the script runs:
         its caller sees by that whether the machine was reached."""
         reader, writer = await asyncio.open_connection(sock=near.dup())
         try:
             async with asyncio.TaskGroup() as group, aclosing(ran.output()) as printed:
-                sending = group.create_task(self._sent(ran, reader))
+                sending = group.create_task(self._pass_input(ran, reader))
                 async for data in printed:
                     writer.write(data)
                     await writer.drain()
@@ -144,7 +146,7 @@ class ScriptShell:
     async def close(self) -> None:
         """See `linked.shell.Shell`; connections are the library's."""
 
-    async def _rest(self, ran: Script) -> AsyncIterator[bytes]:
+    async def _output_after_input(self, ran: Script) -> AsyncIterator[bytes]:
         """End a script's input, and yield its output. Raises `Failed` when it ends badly."""
         await ran.close_input()
         async with aclosing(ran.output()) as printed:
@@ -153,7 +155,7 @@ class ScriptShell:
         if ran.code:
             raise Failed(f"{self.label}: {_words(ran) or f'a command ended with {ran.code}'}")
 
-    async def _sent(self, ran: Script, reader: asyncio.StreamReader) -> None:
+    async def _pass_input(self, ran: Script, reader: asyncio.StreamReader) -> None:
         with suppress(ConnectionError):
             while data := await reader.read(STREAM_BYTES):
                 await ran.send(data)
@@ -165,30 +167,30 @@ class ScriptShell:
         raise Unavailable(f"{self.label} does not end a stream")
 
 
-class _Input:
-    """The input of a script: what is written waits here until `drain` sends it."""
+class _ScriptInput:
+    """The input of a script: written bytes wait here until `drain` sends them."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
         self._waiting = bytearray()
 
     def write(self, data: bytes, /) -> None:
-        """See `linked.shell.Into`."""
+        """See `linked.shell.ScriptInput`."""
         self._waiting += data
 
     async def drain(self) -> None:
-        """See `linked.shell.Into`."""
+        """See `linked.shell.ScriptInput`."""
         data = bytes(self._waiting)
         self._waiting.clear()
         await self._script.send(data)
 
 
 def more_complaint(complaint: bytes, added: bytes) -> bytes:
-    """Return a complaint with what was added, as far as there is room."""
+    """Return a complaint with more of it appended, as far as there is room."""
     return complaint + added[: 4 * MAX_COMPLAINT - len(complaint)]
 
 
-async def _fed(ran: Script, given: bytes) -> None:
+async def _send_input(ran: Script, given: bytes) -> None:
     """Send all of a script's input; one that does not read it is no error."""
     with suppress(ProcessGone):
         await ran.send(given)

@@ -87,7 +87,7 @@ class TestCloudflareVendor(Cloudflare):
     async def test_empty_key_is_refused_without_a_call(
         self, rentals: Rentals, peer: CloudflarePeer, keys: Keys
     ) -> None:
-        keys.known = [VendorKey("sec_mine", "")]
+        keys.by_id = [VendorKey("sec_mine", "")]
         with pytest.raises(Failed, match="empty"):
             await rentals.rent(BOX, "Sandbox")
         assert peer.faults.calls == []

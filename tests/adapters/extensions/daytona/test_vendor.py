@@ -96,7 +96,7 @@ class TestDaytonaVendor(VendorCalls):
         self, rentals: Rentals, keys: Keys, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("DAYTONA_API_KEY", KEY)
-        keys.known = [VendorKey("sec_mine", "")]
+        keys.by_id = [VendorKey("sec_mine", "")]
         with pytest.raises(Failed, match="empty"):
             await rentals.rent(BOX, "")
 

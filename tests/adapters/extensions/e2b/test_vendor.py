@@ -52,7 +52,7 @@ class TestE2bVendor(VendorCalls):
         self, rentals: Rentals, keys: Keys, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("E2B_API_KEY", KEY)
-        keys.known = [VendorKey("sec_mine", "")]
+        keys.by_id = [VendorKey("sec_mine", "")]
         with pytest.raises(Failed, match="empty"):
             await rentals.rent(BOX, "base")
 

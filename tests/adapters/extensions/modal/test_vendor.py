@@ -54,7 +54,7 @@ class TestModalVendor(VendorCalls):
         monkeypatch.setenv("MODAL_TOKEN_ID", "ak-0123456789")
         monkeypatch.setenv("MODAL_TOKEN_SECRET", SECRET)
         for value in ("", "ak-only", ":as-canary", "ak-only:"):
-            keys.known = [VendorKey("sec_mine", value)]
+            keys.by_id = [VendorKey("sec_mine", value)]
             with pytest.raises(Failed, match="TOKEN_ID:TOKEN_SECRET") as caught:
                 await rentals.rent(BOX, IMAGE)
             assert "canary" not in caught.value.message

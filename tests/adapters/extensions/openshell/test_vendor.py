@@ -14,7 +14,7 @@ from atoll.adapters.extensions.openshell.policy import policy_of
 from atoll.adapters.extensions.openshell.settings import OpenShellSettings
 from atoll.adapters.extensions.openshell.vendor import OpenShellVendor
 from atoll.adapters.rented.calls import USUAL, Patience
-from atoll.adapters.rented.machines import Rentals, Rented
+from atoll.adapters.rented.machines import Rentals, RentedWithKey
 from atoll.adapters.rented.records import Records
 from atoll.adapters.rented.vendor import Gone, Order
 from atoll.domain.errors import Failed, Invalid, Unavailable
@@ -52,7 +52,7 @@ class Gateway:
     async def find(self, _extension: str, _sandbox: SandboxId | None) -> Sequence[VendorKey]:
         return tuple(self.keys)
 
-    async def rent(self) -> Rented:
+    async def rent(self) -> RentedWithKey:
         return await self.rentals.rent(BOX, "image", PROFILE)
 
 

@@ -13,10 +13,10 @@ from atoll.adapters.rented.calls import (
     NOT_FOUND,
     USUAL,
     Patience,
-    Refused,
+    TemporaryRefusal,
+    call_with_retries,
     clean,
-    of_status,
-    patiently,
+    error_of_status,
     wanted_pause,
 )
 from atoll.domain.errors import AtollError, Failed, Unavailable
@@ -65,7 +65,7 @@ class Worker:
         """Return the bytes of the answer to a call."""
         if not self.key.value:
             raise Failed("the key of ext.cloudflare is empty")
-        return await patiently(call.what, lambda: self._send(call), patience=self.patience)
+        return await call_with_retries(call.what, lambda: self._send(call), patience=self.patience)
 
     @asynccontextmanager
     async def socket(self, what: str, path: str) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
@@ -82,7 +82,7 @@ class Worker:
                 raise Unavailable(f"{what} failed: {self._without_key(str(error))}") from error
 
         async with aiohttp.ClientSession() as session:
-            socket = await patiently(what, open_socket, patience=self.patience)
+            socket = await call_with_retries(what, open_socket, patience=self.patience)
             async with socket:
                 yield socket
 
@@ -106,7 +106,7 @@ class Worker:
         if answer.ok:
             return bytes(text)
         refusal = self._refusal(call.what, answer.status, bytes(text))
-        if isinstance(refusal, Refused):
+        if isinstance(refusal, TemporaryRefusal):
             refusal.after = wanted_pause(answer.headers)
         raise refusal
 
@@ -121,7 +121,7 @@ class Worker:
         words = f"{what} failed: {self._without_key(problem.error or f'status {status}')}"
         if status == NOT_FOUND and problem.code not in ("gone", ""):
             return Failed(words)
-        return of_status(status, _REFUSALS)(words)
+        return error_of_status(status, _REFUSALS)(words)
 
     def _without_key(self, words: str) -> str:
         """Return a server's words without the key: it may send it back."""

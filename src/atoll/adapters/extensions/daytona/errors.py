@@ -5,7 +5,7 @@ import json
 from daytona import DaytonaError
 from daytona_api_client_async.exceptions import ApiException
 
-from atoll.adapters.rented.calls import Refused, clean, of_status, wanted_pause
+from atoll.adapters.rented.calls import TemporaryRefusal, clean, error_of_status, wanted_pause
 from atoll.domain.errors import AtollError
 from atoll.ports.extension import VendorKey
 
@@ -16,10 +16,10 @@ def translate_error(error: Exception, what: str, key: VendorKey) -> BaseExceptio
     """Return the error to raise."""
     if isinstance(error, (AtollError, TimeoutError)):
         return error
-    translated = of_status(status_of(error), REFUSALS)(
+    translated = error_of_status(status_of(error), REFUSALS)(
         f"{what} failed: {clean(_words(error), key.value)}"
     )
-    if isinstance(translated, Refused):
+    if isinstance(translated, TemporaryRefusal):
         translated.after = wanted_pause(getattr(error, "headers", None) or {})
     return translated
 

@@ -17,7 +17,7 @@ from daytona import AsyncSandbox, DaytonaError, DaytonaNotFoundError, PtySize
 from daytona.handle.async_pty_handle import AsyncPtyHandle
 
 from atoll.adapters.extensions.daytona.errors import translate_error
-from atoll.adapters.rented.calls import Patience, patiently, translate_errors
+from atoll.adapters.rented.calls import Patience, call_with_retries, translate_errors
 from atoll.adapters.rented.program import ArmourProgram
 from atoll.domain.errors import AtollError, Failed
 from atoll.ports.extension import VendorKey
@@ -60,7 +60,9 @@ class DaytonaTerminals:
             created = self._machine.process.create_pty_session(name, output.put, pty_size=WIDE)
             return self.translate_errors(created)
 
-        handle = await patiently(f"a terminal on {self.label}", create, patience=self._patience)
+        handle = await call_with_retries(
+            f"a terminal on {self.label}", create, patience=self._patience
+        )
         # Owned here: cancelled below.
         watching = asyncio.get_running_loop().create_task(_watch_end(handle, output))
         terminal = DaytonaTerminal(self, handle, output)
@@ -99,7 +101,7 @@ class DaytonaTerminals:
         async with self._turn:
             if not self._place:
                 what = f"a file for {self.label}"
-                self._place = await patiently(
+                self._place = await call_with_retries(
                     what,
                     lambda: self.translate_errors(self._send_program()),
                     patience=self._patience,

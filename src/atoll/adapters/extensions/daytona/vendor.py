@@ -22,7 +22,13 @@ from atoll.adapters.extensions.daytona.errors import status_of, translate_error
 from atoll.adapters.extensions.daytona.settings import DaytonaSettings
 from atoll.adapters.extensions.daytona.terminals import DaytonaTerminals
 from atoll.adapters.rented.armoured import ArmouredProcesses
-from atoll.adapters.rented.calls import NOT_FOUND, USUAL, Patience, patiently, translate_errors
+from atoll.adapters.rented.calls import (
+    NOT_FOUND,
+    USUAL,
+    Patience,
+    call_with_retries,
+    translate_errors,
+)
 from atoll.adapters.rented.program import read_program
 from atoll.adapters.rented.shell import ScriptShell
 from atoll.adapters.rented.vendor import Gone, Order, RentedMachine, RentedShell, Tags
@@ -202,7 +208,7 @@ class DaytonaVendor:
             return await act(self._clients_of(key))
 
         translate = partial(translate_error, what=what, key=key)
-        return await patiently(
+        return await call_with_retries(
             what, lambda: translate_errors(once(), translate), patience=self.patience
         )
 

@@ -16,7 +16,7 @@ from e2b.exceptions import (
     is_sandbox_not_found_message,
 )
 
-from atoll.adapters.rented.calls import SERVER_FAULT, Refused, clean
+from atoll.adapters.rented.calls import SERVER_FAULT, TemporaryRefusal, clean
 from atoll.adapters.rented.shell import ProcessGone
 from atoll.adapters.rented.vendor import Gone
 from atoll.domain.errors import AtollError, Failed, Unavailable
@@ -26,7 +26,7 @@ _RPC = {
     Code.NOT_FOUND: ProcessGone,
     Code.UNAUTHENTICATED: Failed,
     Code.PERMISSION_DENIED: Failed,
-    Code.RESOURCE_EXHAUSTED: Refused,
+    Code.RESOURCE_EXHAUSTED: TemporaryRefusal,
 }
 
 
@@ -47,7 +47,7 @@ def _kind(error: Exception) -> type[AtollError]:
     if isinstance(error, (NotFoundException, SandboxNotRunningException)):
         return Gone
     if isinstance(error, (RateLimitException, ServiceBusyException)):
-        return Refused
+        return TemporaryRefusal
     if isinstance(error, (AuthenticationException, InvalidArgumentException, TemplateException)):
         return Failed
     if isinstance(error, SandboxException) and error.status_code is not None:

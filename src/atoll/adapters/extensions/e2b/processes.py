@@ -12,7 +12,7 @@ from e2b.envd.process import process_connect, process_pb
 from protobuf import Oneof
 
 from atoll.adapters.extensions.e2b.errors import translate_error
-from atoll.adapters.rented.calls import Patience, patiently, translate_errors
+from atoll.adapters.rented.calls import Patience, call_with_retries, translate_errors
 from atoll.adapters.rented.shell import ProcessGone, more_complaint
 from atoll.domain.errors import Unavailable
 from atoll.ports.extension import VendorKey
@@ -47,7 +47,7 @@ class E2bProcesses:
             process=process_pb.ProcessConfig(cmd="/bin/sh", args=["-c", script, "sh", *words]),
             stdin=True,
         )
-        pid, events = await patiently(
+        pid, events = await call_with_retries(
             f"a command on {self.label}", lambda: self._open(request), patience=self._patience
         )
         async with aclosing(events):

@@ -10,7 +10,7 @@ from e2b import AsyncSandbox, SandboxQuery, SandboxState
 from atoll.adapters.extensions.e2b.errors import translate_error
 from atoll.adapters.extensions.e2b.processes import E2bProcesses
 from atoll.adapters.extensions.e2b.settings import E2bSettings
-from atoll.adapters.rented.calls import USUAL, Patience, patiently, translate_errors
+from atoll.adapters.rented.calls import USUAL, Patience, call_with_retries, translate_errors
 from atoll.adapters.rented.shell import ScriptShell
 from atoll.adapters.rented.vendor import LIFE_SECONDS, Gone, Order, RentedMachine, RentedShell, Tags
 from atoll.domain.errors import Failed
@@ -118,6 +118,6 @@ class E2bVendor:
         if not key.value:
             raise Failed("the key of ext.e2b is empty")
         translate = partial(translate_error, what=what, key=key)
-        return await patiently(
+        return await call_with_retries(
             what, lambda: translate_errors(act(), translate), patience=self.patience
         )

@@ -263,8 +263,8 @@ def _place(request: Provision, image: GuestImage) -> FarPlace:
 
 
 def _rounding_notes(limits: Resources, hardware: Hardware) -> Iterator[str]:
-    """Yield a note for each limit that the hardware rounds: a quota may set one, and earlier versions
-    admitted them."""
+    """Yield a note for each limit that the hardware rounds: a quota may set one, and
+    earlier versions admitted them."""
     if limits.cpu is not None and hardware.cpus != limits.cpu:
         cpus = hardware.cpus
         yield f"size: its machine has {cpus} processors, and resources.cpu is {limits.cpu:g}"

@@ -28,7 +28,7 @@ from atoll.adapters.extensions.microvm.packages import (
 )
 from atoll.adapters.extensions.microvm.qemu import Hardware, find_qemu, machine_argv
 from atoll.adapters.extensions.microvm.running import Machine
-from atoll.adapters.linked.machine import packed_texts
+from atoll.adapters.linked.machine import pack_texts
 from atoll.adapters.turns import lock_in_turn
 from atoll.domain.errors import Failed
 from atoll.domain.wall.interior import MASKED
@@ -144,7 +144,7 @@ class Builder:
             folder = Path(name)
             await make_disk(folder / "disk", 16)
             texts = {"second": FACTS, "masked": "\n".join(MASKED) + "\n"}
-            (folder / "start.tar").write_bytes(packed_texts(texts))
+            (folder / "start.tar").write_bytes(pack_texts(texts))
             argv = machine_argv(self.bwrap, folder, place, Hardware(kvm, 512, 1))
             machine = Machine(folder)
             console = await machine.start(

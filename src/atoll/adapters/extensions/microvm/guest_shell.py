@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.adapters.extensions.microvm.guest import SERVING
-from atoll.adapters.linked.shell import Into, Ran
+from atoll.adapters.linked.shell import ScriptInput, ScriptResult
 from atoll.domain.errors import Failed, Unavailable
 
 READY_SECONDS = 30.0
@@ -26,13 +26,15 @@ CHUNK_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class GuestShell:
-    """`linked.shell.Scripted` of the guest whose port listens at `port`."""
+    """`linked.shell.ScriptRunner` of the guest whose port listens at `port`."""
 
     port: Path
     label: str
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False)
 
-    async def run(self, script: str, *words: str, given: bytes = b"", seconds: float) -> Ran:
+    async def run(
+        self, script: str, *words: str, given: bytes = b"", seconds: float
+    ) -> ScriptResult:
         """See the port."""
         async with self._connect() as connection:
             await connection.send(script, words)
@@ -40,7 +42,7 @@ class GuestShell:
             return await connection.answer(seconds)
 
     @asynccontextmanager
-    async def pipe(self, script: str, *words: str) -> AsyncIterator[Into]:
+    async def pipe(self, script: str, *words: str) -> AsyncIterator[ScriptInput]:
         """See the port."""
         async with self._connect() as connection:
             await connection.send(script, words)
@@ -89,7 +91,7 @@ class _ScriptConnection:
         """Wait until more may be written."""
         await self.writer.drain()
 
-    async def answer(self, seconds: float) -> Ran:
+    async def answer(self, seconds: float) -> ScriptResult:
         """End the input, and return the result of the script. Raises `ValueError` for a malformed
         answer."""
         async with asyncio.timeout(seconds):
@@ -100,4 +102,4 @@ class _ScriptConnection:
                 raise ValueError("its answer has no size")
             output = await self.reader.readexactly(size)
             complaint = await self.reader.readexactly(complaint_size)
-        return Ran(code, output, complaint.decode(errors="replace").strip()[:500])
+        return ScriptResult(code, output, complaint.decode(errors="replace").strip()[:500])

@@ -2,7 +2,7 @@
 
 from modal import exception
 
-from atoll.adapters.rented.calls import Refused, clean
+from atoll.adapters.rented.calls import TemporaryRefusal, clean
 from atoll.adapters.rented.vendor import Gone
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.ports.extension import VendorKey
@@ -36,5 +36,5 @@ def translate_error(
     if isinstance(error, _MISSING):
         return missing(words)
     if isinstance(error, exception.ResourceExhaustedError):
-        return Refused(words)
+        return TemporaryRefusal(words)
     return (Failed if isinstance(error, _FINAL) else Unavailable)(words)

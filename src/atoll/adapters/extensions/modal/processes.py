@@ -12,7 +12,7 @@ from modal import Sandbox
 from modal.container_process import ContainerProcess
 
 from atoll.adapters.extensions.modal.errors import translate_error
-from atoll.adapters.rented.calls import Patience, patiently, translate_errors
+from atoll.adapters.rented.calls import Patience, call_with_retries, translate_errors
 from atoll.adapters.rented.shell import ProcessGone, more_complaint
 from atoll.adapters.rented.vendor import LIFE_SECONDS, Gone
 from atoll.domain.errors import AtollError, Unavailable
@@ -49,7 +49,7 @@ class ModalProcesses:
             called = self._machine.exec.aio(*argv, text=False, timeout=EXEC_SECONDS)
             return await self.translate_errors(called)
 
-        process = await patiently(f"a command on {self.label}", act, patience=self.patience)
+        process = await call_with_retries(f"a command on {self.label}", act, patience=self.patience)
         ran = ModalScript(self, process)
         # Owned here: cancelled below.
         listening = asyncio.get_running_loop().create_task(ran.read_complaint())

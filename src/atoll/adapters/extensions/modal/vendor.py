@@ -15,7 +15,7 @@ import modal
 from atoll.adapters.extensions.modal.errors import translate_error
 from atoll.adapters.extensions.modal.processes import EXEC_SECONDS, ModalProcesses
 from atoll.adapters.extensions.modal.settings import ModalSettings
-from atoll.adapters.rented.calls import USUAL, Patience, patiently, translate_errors
+from atoll.adapters.rented.calls import USUAL, Patience, call_with_retries, translate_errors
 from atoll.adapters.rented.shell import ScriptShell
 from atoll.adapters.rented.vendor import (
     LIFE_SECONDS,
@@ -185,7 +185,7 @@ class ModalVendor:
         missing: type[AtollError] = Gone,
     ) -> _T:
         translate = partial(translate_error, what=what, key=key, missing=missing)
-        return await patiently(
+        return await call_with_retries(
             what, lambda: translate_errors(act(), translate), patience=self.patience
         )
 

@@ -2,7 +2,7 @@
 
 import grpc
 
-from atoll.adapters.rented.calls import Refused, clean
+from atoll.adapters.rented.calls import TemporaryRefusal, clean
 from atoll.adapters.rented.vendor import Gone
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.ports.extension import VendorKey
@@ -15,7 +15,7 @@ _KINDS: dict[grpc.StatusCode, type[AtollError]] = {
     _Code.INVALID_ARGUMENT: Failed,
     _Code.UNIMPLEMENTED: Failed,
     _Code.OUT_OF_RANGE: Failed,
-    _Code.RESOURCE_EXHAUSTED: Refused,
+    _Code.RESOURCE_EXHAUSTED: TemporaryRefusal,
 }
 
 

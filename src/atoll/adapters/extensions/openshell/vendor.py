@@ -15,7 +15,7 @@ from atoll.adapters.extensions.openshell.errors import NotReady, translate_error
 from atoll.adapters.extensions.openshell.policy import DEADLINE, RENEW, spec_of
 from atoll.adapters.extensions.openshell.settings import OpenShellSettings
 from atoll.adapters.extensions.openshell.shell import OpenShellScripts
-from atoll.adapters.rented.calls import USUAL, Patience, clean, patiently, translate_errors
+from atoll.adapters.rented.calls import USUAL, Patience, call_with_retries, clean, translate_errors
 from atoll.adapters.rented.shell import ScriptShell
 from atoll.adapters.rented.vendor import Gone, Order, RentedMachine, RentedShell, Tags
 from atoll.domain.errors import AtollError, Failed, Unavailable
@@ -204,7 +204,7 @@ class OpenShellVendor:
             except NotReady as error:
                 raise Unavailable(error.message) from error
 
-        return await patiently(what, once, patience=self.patience)
+        return await call_with_retries(what, once, patience=self.patience)
 
 
 def _list(

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.adapters.extensions.ssh.client import SshClient, SshHost
-from atoll.adapters.linked.machine import Machine, refresh_all
-from atoll.adapters.linked.relocation import copied, dropped
+from atoll.adapters.linked.machine import Machine, refresh_machines
+from atoll.adapters.linked.relocation import copy_sandbox, drop_sandbox
 from atoll.adapters.linked.wall import FarWall
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.hosts.host import LOCAL
@@ -119,18 +119,18 @@ class SshBackend:
 
     async def copy_kept(self, box: FarBox, target: str) -> None:
         """Have a sandbox's folder at another host, too."""
-        await copied(await self._wall(box.host), await self._wall(target), box.sandbox_id)
+        await copy_sandbox(await self._wall(box.host), await self._wall(target), box.sandbox_id)
 
     async def drop_kept(self, box: FarBox, host: str) -> CleanupReport:
         """Remove a sandbox's folder at a host that is not its place."""
         if host not in await self.find_hosts():
             return CleanupReport(leftovers=(f"files on host {host}, which is not known any more",))
-        return await dropped(await self._wall(host), box.sandbox_id)
+        return await drop_sandbox(await self._wall(host), box.sandbox_id)
 
     async def refresh(self, boxes: Sequence[FarBox], source: str) -> None:
         """Bring new objects to each host of these sandboxes once."""
         walls = [await self._wall(name) for name in sorted({_host_of(box) for box in boxes})]
-        await refresh_all([wall.machine for wall in walls], source)
+        await refresh_machines([wall.machine for wall in walls], source)
 
     async def close(self) -> None:
         """Close the shared connections."""

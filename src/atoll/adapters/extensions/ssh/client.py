@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from atoll.adapters.linked.shell import Ran
+from atoll.adapters.linked.shell import ScriptResult
 from atoll.domain.errors import Failed, Unavailable
 from atoll.domain.hosts.reading import read_address
 
@@ -65,7 +65,7 @@ class SshClient:
 
     async def run(
         self, script: str, *words: str, given: bytes = b"", seconds: float, shared: int = 0
-    ) -> Ran:
+    ) -> ScriptResult:
         """Run a script of sh with these arguments, `given` as its input, over the shared connection
         of this number. Raises `Unavailable` when the machine cannot be reached or does not answer
         in time, `Failed` for a changed key."""
@@ -80,7 +80,7 @@ class SshClient:
         reason = one_line(complaint)[:MAX_COMPLAINT]
         if process.returncode == NO_CONNECTION:
             raise self._connection_error(reason)
-        return Ran(process.returncode or 0, output, reason)
+        return ScriptResult(process.returncode or 0, output, reason)
 
     @asynccontextmanager
     async def pipe(self, script: str, *words: str) -> AsyncIterator[asyncio.StreamWriter]:

@@ -20,7 +20,7 @@ from atoll.adapters.extensions.ssh.compose.command import Compose, check_install
 from atoll.adapters.extensions.ssh.compose.engine import FarEngine, engine_at
 from atoll.adapters.extensions.ssh.compose.files import StackFiles
 from atoll.adapters.extensions.ssh.compose.forward import Forward
-from atoll.adapters.linked.machine import COMMAND_SECONDS, Machine, refresh_all
+from atoll.adapters.linked.machine import COMMAND_SECONDS, Machine, refresh_machines
 from atoll.adapters.zygote.start import hostname
 from atoll.domain.compose.document import INIT, SERVICE_LABEL, StackTerms, document
 from atoll.domain.compose.reading import read_stack
@@ -207,7 +207,7 @@ class ComposeBackend:
         """Bring new objects to each host of these stacks once."""
         names = sorted({_host_of(box) for box in boxes})
         hosts = [await self._stack_host(name) for name in names]
-        await refresh_all([host.files.machine for host in hosts], source)
+        await refresh_machines([host.files.machine for host in hosts], source)
 
     async def close(self) -> None:
         """Close the shared connections."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from atoll.adapters.linked import scripts
-from atoll.adapters.linked.machine import COMMAND_SECONDS, Machine, packed_texts
+from atoll.adapters.linked.machine import COMMAND_SECONDS, Machine, pack_texts
 from atoll.domain.agents.registry import AGENT_STATE
 from atoll.domain.compose.document import ETC, FarFiles
 from atoll.domain.errors import Failed, Unavailable
@@ -54,7 +54,7 @@ class StackFiles:
             scripts.PREPARE,
             *(box, "fresh" if request.fresh else "kept"),
             *(state for state, _ in AGENT_STATE),
-            given=packed_texts(_etc(uid)),
+            given=pack_texts(_etc(uid)),
             seconds=COMMAND_SECONDS,
         )
         if not ran.code:
