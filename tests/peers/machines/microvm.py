@@ -14,7 +14,7 @@ from atoll.adapters.extensions.microvm.build import Builder
 from atoll.adapters.extensions.microvm.entry import microvm_backend
 from atoll.adapters.extensions.microvm.image import find_image, images
 from atoll.adapters.extensions.microvm.qemu import find_qemu
-from atoll.adapters.extensions.microvm.running import Machine
+from atoll.adapters.extensions.microvm.running import GuestMachine
 from atoll.domain.errors import AtollError
 from atoll.ports.extension import ExtensionSetup
 from atoll.zygote.jobs.programs import find_bwrap
@@ -73,7 +73,7 @@ def _linked(source: str, target: str) -> None:
 
 def qemu_of(home: Path, sandbox: str) -> int:
     """Return the process of a sandbox's machine, which holds all of the guest's memory."""
-    around = set(Machine(home / "vms" / sandbox)._processes())
+    around = set(GuestMachine(home / "vms" / sandbox)._processes())
     (found,) = [pid for pid in _pids() if _parent(pid) in around and pid not in around]
     return found
 

@@ -84,7 +84,7 @@ Admitted = tuple[Sandbox, tuple[Work, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class _PreparedRequest:
+class _Order:
     """A request with its recipe, and its idempotency key with the digest of the request. `parent`
     is the sandbox from whose inside it comes, `stack` are the services of the compose file that it
     names."""
@@ -146,30 +146,30 @@ class Admission:
         uploaded repository), `Forbidden` (agent), `Conflict` (also when no host has room),
         `LimitReached`."""
         check_references(request)
-        prepared = await self._prepare(caller, request, key)
-        request, profile = prepared.request, prepared.profile
-        if prepared.parent is None:
+        order = await self._prepare(caller, request, key)
+        request, profile = order.request, order.profile
+        if order.parent is None:
             check_consumer(request, profile)
         self.agents.check_catalogue(request, profile)
         await self._workspaces.check_starts(caller.org_id, request.repos)
         agent, prompted = request.agent or profile.agent, request.task is not None
         await self.agents.check_offered(agent, prompted=prompted)
-        prepared = replace(prepared, stack=await self._check_files(caller, prepared))
+        order = replace(order, stack=await self._check_files(caller, order))
         await self._routing.examine()
         async with self._ground.store.begin() as rows:
-            sandbox, work = await self._admit_within(rows, caller, prepared)
+            sandbox, work = await self._admit_within(rows, caller, order)
             if also is not None:
                 await also(rows, sandbox)
         return sandbox, work
 
-    async def _check_files(self, caller: Principal, prepared: _PreparedRequest) -> Stack | None:
+    async def _check_files(self, caller: Principal, order: _Order) -> Stack | None:
         """Check the files of repositories that a request names, and return the services of the
         compose file among them. Before the transaction: git is asked. Raises `Invalid`."""
-        request = prepared.request
+        request = order.request
         compose = request.inputs.compose_bundle_ref
         if compose is None and request.setup_metadata.instructions_ref is None:
             return None
-        tentative = grant(request, prepared.profile, self._circumstances(caller, frozenset()))
+        tentative = grant(request, order.profile, self._circumstances(caller, frozenset()))
         # A repository that is not here yet is fetched now: its start needs it anyway, and a wrong
         # reference is refused instead of a sandbox failing. What takes long is judged at the start.
         with suppress(AtollError, TimeoutError):
@@ -178,28 +178,24 @@ class Admission:
         await check_instructions(tentative, self._workspaces, fetched=False)
         return await read_named_stack(tentative, self._workspaces)
 
-    async def _admit_within(
-        self, rows: Transaction, caller: Principal, prepared: _PreparedRequest
-    ) -> Admitted:
+    async def _admit_within(self, rows: Transaction, caller: Principal, order: _Order) -> Admitted:
         """Admit a request within a transaction."""
-        earlier = await self._find_earlier(rows, caller, prepared)
+        earlier = await self._find_earlier(rows, caller, order)
         if earlier is not None:
             return earlier, ()
         held = await rows.sandboxes.held(caller.org_id, caller.id)
-        belonging = await _belonging(rows, prepared.profile, request=prepared.request, held=held)
+        belonging = await _belonging(rows, order.profile, request=order.request, held=held)
         if belonging is not None:
             return belonging, ()
         self._check_limit(held)
-        sandbox, work = await self._add(rows, caller, prepared, held=held)
-        if prepared.key is not None:
-            record = IdempotencyRecord(prepared.digest, sandbox.id, self._ground.clock.now())
+        sandbox, work = await self._add(rows, caller, order, held=held)
+        if order.key is not None:
+            record = IdempotencyRecord(order.digest, sandbox.id, self._ground.clock.now())
             await rows.idempotency.forget(record.at - KEY_LIFE)
-            await rows.idempotency.put(caller.org_id, caller.id, key=prepared.key, record=record)
+            await rows.idempotency.put(caller.org_id, caller.id, key=order.key, record=record)
         return sandbox, work
 
-    async def _prepare(
-        self, caller: Principal, request: CreateSandbox, key: str | None
-    ) -> _PreparedRequest:
+    async def _prepare(self, caller: Principal, request: CreateSandbox, key: str | None) -> _Order:
         """Return a request with its recipe: the named profile, or for a caller inside a sandbox the
         one of that."""
         digest = "" if key is None else _digest(key, request)
@@ -207,11 +203,11 @@ class Admission:
         if inside is None:
             version = request.profile_version
             profile = await self.profiles.get(caller, request.profile, version=version)
-            return _PreparedRequest(request, profile, key, digest)
+            return _Order(request, profile, key, digest)
         async with self._ground.store.read() as rows:
             parent = check_parent(caller, await rows.sandboxes.get(inside))
         own = child_request(parent, request)
-        return _PreparedRequest(own, child_profile(parent), child_key(parent, key), digest, parent)
+        return _Order(own, child_profile(parent), child_key(parent, key), digest, parent)
 
     async def explain(self, caller: Principal, request: CreateSandbox) -> Decision:
         """Return the decision that a create would make now; nothing is stored. Raises what `admit`
@@ -252,17 +248,17 @@ class Admission:
             )
 
     async def _find_earlier(
-        self, rows: Transaction, caller: Principal, prepared: _PreparedRequest
+        self, rows: Transaction, caller: Principal, order: _Order
     ) -> Sandbox | None:
-        if prepared.key is None:
+        if order.key is None:
             return None
-        record = await rows.idempotency.get(caller.org_id, caller.id, prepared.key)
+        record = await rows.idempotency.get(caller.org_id, caller.id, order.key)
         if record is None or record.at < self._ground.clock.now() - KEY_LIFE:
             return None
         sandbox = await rows.sandboxes.get(record.sandbox_id)
-        if record.digest == prepared.digest:
+        if record.digest == order.digest:
             return sandbox
-        field = None if sandbox is None else await _other_request(rows, prepared.request, sandbox)
+        field = None if sandbox is None else await _other_request(rows, order.request, sandbox)
         raise Conflict(
             "This Idempotency-Key was used for a different request"
             f"{f', with another {field}' if field else ''}: use a new one.",
@@ -271,19 +267,14 @@ class Admission:
         )
 
     async def _add(
-        self,
-        rows: Transaction,
-        caller: Principal,
-        prepared: _PreparedRequest,
-        *,
-        held: Sequence[Holding],
+        self, rows: Transaction, caller: Principal, order: _Order, *, held: Sequence[Holding]
     ) -> Admitted:
         """Insert the sandbox as requested and starting: both events in one transaction."""
-        sandbox, route = await self._place(rows, caller, prepared, held=held)
+        sandbox, route = await self._place(rows, caller, order, held=held)
         if references(sandbox):
             check_secrets(sandbox, await rows.secrets.visible(caller.org_id, caller.id))
         extra: dict[str, Json] = {
-            "profile": prepared.profile.id,
+            "profile": order.profile.id,
             "extension": sandbox.profile.extension,
             "host": sandbox.host,
             "route_id": route.id,
@@ -308,30 +299,25 @@ class Admission:
         return begun, work
 
     async def _place(
-        self,
-        rows: Transaction,
-        caller: Principal,
-        prepared: _PreparedRequest,
-        *,
-        held: Sequence[Holding],
+        self, rows: Transaction, caller: Principal, order: _Order, *, held: Sequence[Holding]
     ) -> tuple[Sandbox, RouteRecord]:
         """Return the sandbox in its place, and the record of why it is there."""
-        request, taken = prepared.request, frozenset(holding.name for holding in held)
+        request, taken = order.request, frozenset(holding.name for holding in held)
         branches = await _branches(rows, caller) if _lacks_branch(request) else frozenset()
         known = self._circumstances(caller, taken)
-        if prepared.parent is not None:
-            parent = await self._family(rows, caller, prepared.parent, known.now)
+        if order.parent is not None:
+            parent = await self._family(rows, caller, order.parent, known.now)
             known = replace(known, branches=branches)
             child = as_child(parent, grant(request, child_profile(parent), known))
             return await self._routing.place_child(rows, await self._room.take(rows, child), parent)
-        project = await _approved(rows, caller, request, prepared.profile)
+        project = await _approved(rows, caller, request, order.profile)
         circumstances = replace(known, project=project, branches=branches)
-        granted = grant(request, prepared.profile, circumstances)
+        granted = grant(request, order.profile, circumstances)
         await self._check_network(rows, caller, granted, request)
         allowed = await self._room.take(rows, granted)
         options = _route_options(request, granted)
         placed, route = await self._routing.place(rows, allowed, options, host=request.host)
-        check_fit(placed, prepared.stack)
+        check_fit(placed, order.stack)
         return placed, route
 
     async def _family(

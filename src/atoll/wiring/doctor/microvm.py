@@ -48,11 +48,11 @@ def clear(home: Path) -> None:
 
 
 def _stop(folder: Path, owner: int | None = None) -> None:
-    from atoll.adapters.extensions.microvm.running import Machine
+    from atoll.adapters.extensions.microvm.running import GuestMachine
 
     if owner is not None:
         kernel.drop_to(owner)
-    asyncio.run(Machine(folder).stop())
+    asyncio.run(GuestMachine(folder).stop())
 
 
 def findings(home: Path) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.extensions.microvm.qemu import shown_folder
-from atoll.adapters.extensions.microvm.running import Machine
+from atoll.adapters.extensions.microvm.running import GuestMachine
 from tests.claims import claim_uid
 
 STRANGER = claim_uid()
@@ -29,13 +29,13 @@ def saying(folder: Path, user: int) -> Iterator[None]:
 
 async def test_machine_of_a_folder_is_its_owners(tmp_path: Path) -> None:
     with saying(tmp_path, os.geteuid()):
-        assert Machine(tmp_path).runs()
-    assert not Machine(tmp_path).runs()
+        assert GuestMachine(tmp_path).runs()
+    assert not GuestMachine(tmp_path).runs()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 async def test_stranger_who_says_the_same_words_is_no_machine(tmp_path: Path) -> None:
     with saying(tmp_path, STRANGER):
-        running = Machine(tmp_path)
+        running = GuestMachine(tmp_path)
         assert not running.runs() and not await running.stop()
         await running.kill()

@@ -19,7 +19,7 @@ from atoll.adapters.extensions.microvm.image import GuestImage, find_image
 from atoll.adapters.extensions.microvm.programs import GuestPrograms
 from atoll.adapters.extensions.microvm.pump import join_sockets
 from atoll.adapters.extensions.microvm.qemu import Hardware, find_qemu, machine_argv
-from atoll.adapters.extensions.microvm.running import Machine
+from atoll.adapters.extensions.microvm.running import GuestMachine
 from atoll.adapters.extensions.microvm.start_archive import live_letters, start_archive
 from atoll.adapters.linked.machine import mirror_to
 from atoll.domain.errors import Failed, Invalid
@@ -206,8 +206,8 @@ class MicrovmBackend:
     async def close(self) -> None:
         """Close nothing: machines outlive this process."""
 
-    def _machine(self, sandbox_id: SandboxId) -> Machine:
-        return Machine(self.home / "vms" / sandbox_id, self.group)
+    def _machine(self, sandbox_id: SandboxId) -> GuestMachine:
+        return GuestMachine(self.home / "vms" / sandbox_id, self.group)
 
     async def _prepare_disk(self, request: Provision, folder: Path) -> None:
         disk = folder / "disk"

@@ -27,7 +27,7 @@ from atoll.adapters.extensions.microvm.packages import (
     run_command,
 )
 from atoll.adapters.extensions.microvm.qemu import Hardware, find_qemu, machine_argv
-from atoll.adapters.extensions.microvm.running import Machine
+from atoll.adapters.extensions.microvm.running import GuestMachine
 from atoll.adapters.linked.machine import pack_texts
 from atoll.adapters.turns import lock_in_turn
 from atoll.domain.errors import Failed
@@ -146,7 +146,7 @@ class Builder:
             texts = {"second": FACTS, "masked": "\n".join(MASKED) + "\n"}
             (folder / "start.tar").write_bytes(pack_texts(texts))
             argv = machine_argv(self.bwrap, folder, place, Hardware(kvm, 512, 1))
-            machine = Machine(folder)
+            machine = GuestMachine(folder)
             console = await machine.start(
                 argv, generation=1, seconds=KVM_SECONDS if kvm else EMULATED_SECONDS
             )

@@ -26,7 +26,7 @@ group whose `cgroup.procs` is its input."""
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class GuestMachine:
     """The machine of a folder, running or not. `group` is the open `cgroup.procs` of the control
     group that it runs in; None is that of this process."""
 
