@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters import turns
-from atoll.adapters.agents.install import install, locked
+from atoll.adapters.agents.install import install, lock_layers
 from atoll.adapters.agents.installed import layer, versions
 from atoll.adapters.agents.layers import InstalledLayers
 from atoll.adapters.agents.pins import pinned_version, write_pin
@@ -113,7 +113,7 @@ def test_install_after_another_waits_its_turn_and_says_so(tmp_path: Path, npm: P
     said: list[str] = []
     folder, agent = tmp_path / "agents", find("codex")
     with ThreadPoolExecutor() as pool:
-        with locked(folder, agent):
+        with lock_layers(folder, agent):
             waiting = pool.submit(install, folder, agent, None, said.append)
             while not said:
                 time.sleep(0.01)  # until it waits
@@ -131,7 +131,7 @@ def test_install_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pytest.Monk
         except Conflict as error:
             outcome.append(error)
 
-    with locked(tmp_path / "agents", find("codex")):
+    with lock_layers(tmp_path / "agents", find("codex")):
         other = threading.Thread(target=attempt)
         other.start()
         other.join()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.repos.git import Git, GitCall, GitReply
-from atoll.adapters.repos.pack_files import fitting_pack
+from atoll.adapters.repos.pack_files import check_pack_files
 from atoll.adapters.repos.shelf import Settings, Shelf
 from atoll.adapters.zygote.importer import ZygoteImporter
 from atoll.domain.errors import Invalid, LimitReached
@@ -223,7 +223,7 @@ async def test_pack_is_indexed_by_somebody_else_than_who_fetched_it(
     if rig.uid == 0:
         assert len(fetched) == len(indexed) == 1
         assert not fetched & indexed and not {0, rig.uid} & (fetched | indexed)
-    made = fitting_pack(indexing.repo_dir / "objects/pack", indexing.bundle, at)
+    made = check_pack_files(indexing.repo_dir / "objects/pack", indexing.bundle, at)
     assert made.index.stat().st_uid == rig.uid
     listed = git("verify-pack", "-v", str(made.index), cwd=source)
     assert git("rev-parse", "main", cwd=source) in listed

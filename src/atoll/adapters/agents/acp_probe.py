@@ -61,7 +61,7 @@ class AcpProbe:
     seconds: float = PROBE_SECONDS
 
     def check(self, definition: AcpDefinition, layer: Path | None) -> None:
-        """Raise `Invalid` with what the program said, unless it answers `initialize` in time."""
+        """Raise `Invalid` with the program's words, unless it answers `initialize` in time."""
         trouble = self._try(definition, layer)
         if trouble is not None:
             command = " ".join(definition.argv)
@@ -71,7 +71,7 @@ class AcpProbe:
                 field="command",
             )
 
-    def speaks(self, definition: AcpDefinition, layer: Path | None) -> bool:
+    def speaks_acp(self, definition: AcpDefinition, layer: Path | None) -> bool:
         """Report whether a program answers `initialize`."""
         return self._try(definition, layer) is None
 
@@ -99,8 +99,8 @@ def _start(bwrap: Path, layer: Path | None, words: Sequence[str]) -> "subprocess
     """Start bubblewrap with these words. Raises `Failed`."""
     argv = [str(bwrap), *words]
     if os.geteuid() == 0:
-        shown = "" if layer is None else str(layer)
-        argv = ["unshare", "--mount", "sh", "-c", _AS_NOBODY, "sh", str(bwrap), shown, *words]
+        layer_words = "" if layer is None else str(layer)
+        argv = ["unshare", "--mount", "sh", "-c", _AS_NOBODY, "sh", str(bwrap), layer_words, *words]
     try:
         return subprocess.Popen(
             argv,
@@ -131,14 +131,14 @@ def _wall_argv(definition: AcpDefinition, layer: Path | None) -> Iterator[str]:
         place = layer_path(added_agent(definition))
         yield from ("--ro-bind", _SHOWN if os.geteuid() == 0 else str(layer), place)
         path = f"{place}/bin:{path}"
-    known = {"HOME": "/home/agent", "LANG": "C.UTF-8", "TERM": "dumb", "PATH": path}
-    for name, value in {**known, **dict(added_agent(definition).env)}.items():
+    variables = {"HOME": "/home/agent", "LANG": "C.UTF-8", "TERM": "dumb", "PATH": path}
+    for name, value in {**variables, **dict(added_agent(definition).env)}.items():
         yield from ("--setenv", name, value)
     yield from ("--chdir", WORKSPACE, "--")
 
 
 def _talk(process: "subprocess.Popen[bytes]", deadline: float) -> str | None:
-    """Return what is wrong with the answer to `initialize`; None when it is one."""
+    """Return the fault of the answer to `initialize`; None for a right one."""
     assert process.stdin and process.stdout and process.stderr  # noqa: S101 - pipes of ours
     with contextlib.suppress(BrokenPipeError):
         process.stdin.write(json.dumps(_HELLO).encode() + b"\n")
@@ -147,8 +147,8 @@ def _talk(process: "subprocess.Popen[bytes]", deadline: float) -> str | None:
     with selectors.DefaultSelector() as selector:
         for stream in texts:
             selector.register(stream, selectors.EVENT_READ)
-        while selector.get_map() and (left := deadline - time.monotonic()) > 0:
-            for key, _ in selector.select(left):
+        while selector.get_map() and (seconds_left := deadline - time.monotonic()) > 0:
+            for key, _ in selector.select(seconds_left):
                 stream = process.stdout if key.fileobj is process.stdout else process.stderr
                 data = os.read(stream.fileno(), 65536)
                 if not data or len(texts[stream]) > MAX_BYTES:
@@ -159,10 +159,10 @@ def _talk(process: "subprocess.Popen[bytes]", deadline: float) -> str | None:
     words = " ".join(
         (texts[process.stderr] + texts[process.stdout]).decode("utf-8", "replace").split()
     )
-    shown = "".join(one for one in words if one.isprintable())[-300:]
+    printable = "".join(one for one in words if one.isprintable())[-300:]
     if time.monotonic() >= deadline:
-        return f"no answer to `initialize` in time{': ' + shown if shown else ''}"
-    return f"it ended{': ' + shown if shown else ' without a word'}"
+        return f"no answer to `initialize` in time{': ' + printable if printable else ''}"
+    return f"it ended{': ' + printable if printable else ' without a word'}"
 
 
 def _is_hello(line: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""The addition of an agent that speaks ACP: fetched, tried, and only then known.
+"""The addition of an agent that speaks ACP: it is fetched and tried before it is listed.
 
 Nothing of it is left where a step fails.
 """
@@ -17,7 +17,7 @@ from atoll.adapters.agents.acp_probe import AcpProbe
 from atoll.adapters.agents.added import read_added, write_added
 from atoll.adapters.agents.fetch import ProgressReporter, fetch
 from atoll.adapters.agents.fetched_package import programs_of, version_of
-from atoll.adapters.agents.install import finish_layer, link_program, locked
+from atoll.adapters.agents.install import finish_layer, link_program, lock_layers
 from atoll.adapters.agents.installed import SYSTEM_PATH
 from atoll.domain.agents.acp.added import (
     GUESSES,
@@ -32,26 +32,26 @@ from atoll.ports.agents import Layer
 
 
 def add_agent(
-    folder: Path, wanted: NewAgent, probe: AcpProbe, *, progress: ProgressReporter
+    folder: Path, request: NewAgent, probe: AcpProbe, *, progress: ProgressReporter
 ) -> Layer:
     """Add an agent; returns its layer, whose path is empty without a package. Raises as
     `ports.agents.AgentShelf.add` does."""
-    definition = read_definition(wanted)
+    definition = read_definition(request)
     agent = added_agent(definition)
     folder = folder.absolute()
     waits = partial(progress.report, f"{agent.name}: waiting for another install")
     try:
-        with locked(folder, agent, waits):
+        with lock_layers(folder, agent, waits):
             if any(one.name == agent.name for one in read_added(folder)):
                 raise Conflict(
                     f"{agent.name} was added already: `atoll agent remove {agent.name}` removes it"
                 )
             if definition.registry is None:
-                if wanted.checked:
+                if request.checked:
                     _check_here(definition, probe)
                 write_added(folder, definition)
                 return Layer(agent.name, "", "", new=True)
-            tried = probe if wanted.checked else None
+            tried = probe if request.checked else None
             return _fetch_layer(folder, definition, tried, progress=progress)
     finally:
         with suppress(OSError):  # it holds something, where all went well
@@ -93,20 +93,22 @@ def _fetch_layer(
 
 
 def _find_command(
-    folder: Path, definition: AcpDefinition, made: Path, probe: AcpProbe | None
+    folder: Path, definition: AcpDefinition, layer: Path, probe: AcpProbe | None
 ) -> AcpDefinition:
     """Return the definition with the command that speaks ACP: the named one, or the first of the
     usual ones that does. Raises `Invalid`."""
     named = definition.argv != (definition.name,)
-    tries = [definition] if named else list(_usual_commands(definition, made))
-    for one in tries:
-        link_program(folder, added_agent(one), made)
-        finish_layer(made)
+    candidates = [definition] if named else list(_usual_commands(definition, layer))
+    for candidate in candidates:
+        link_program(folder, added_agent(candidate), layer)
+        finish_layer(layer)
         if named and probe is not None:
-            probe.check(one, made)
-        if named or probe is None or probe.speaks(one, made):
-            return one
-    commands = ", ".join(" ".join(one.argv) for one in tries) or "it has no program"
+            probe.check(candidate, layer)
+        if named or probe is None or probe.speaks_acp(candidate, layer):
+            return candidate
+    commands = (
+        ", ".join(" ".join(candidate.argv) for candidate in candidates) or "it has no program"
+    )
     raise Invalid(
         f"{definition.package} does not speak ACP by any of the usual commands ({commands}): name "
         "its own with --command 'PROGRAM ARGUMENTS'",
@@ -114,7 +116,7 @@ def _find_command(
     )
 
 
-def _usual_commands(definition: AcpDefinition, made: Path) -> Iterator[AcpDefinition]:
-    for program in programs_of(definition, made)[:4]:
+def _usual_commands(definition: AcpDefinition, layer: Path) -> Iterator[AcpDefinition]:
+    for program in programs_of(definition, layer)[:4]:
         for words in GUESSES:
             yield msgspec.structs.replace(definition, argv=(program, *words))

@@ -22,13 +22,13 @@ MAX_BYTES: Final = 64 * 1024
 def read_added(*folders: Path) -> tuple[Agent, ...]:
     """Return the added agents of directories of layers, by name. A file that does not hold is left
     out: its agent is then unknown."""
-    found: dict[str, Agent] = {}
+    agents: dict[str, Agent] = {}
     for folder in folders:
         for path in sorted(folder.glob(f"acp-*/{FILE}")):
             definition = _read(path)
             if definition is not None:
-                found.setdefault(definition.name, added_agent(definition))
-    return tuple(found[name] for name in sorted(found))
+                agents.setdefault(definition.name, added_agent(definition))
+    return tuple(agents[name] for name in sorted(agents))
 
 
 def find_added(name: str, *folders: Path) -> Agent:
@@ -68,8 +68,8 @@ def remove_added(folder: Path, name: str) -> bool:
 def _read(path: Path) -> AcpDefinition | None:
     try:
         with path.open("rb") as file:
-            found = msgspec.json.decode(file.read(MAX_BYTES), type=AcpDefinition)
-        named = found if path.parent.name == f"acp-{found.name}" else None
+            definition = msgspec.json.decode(file.read(MAX_BYTES), type=AcpDefinition)
+        named = definition if path.parent.name == f"acp-{definition.name}" else None
         return None if named is None else judge_definition(named)
     except (OSError, ValueError, AtollError):
         return None

@@ -38,15 +38,15 @@ def _read(top: Path) -> tuple[Seed, ...]:
         place = f"{top.parent}/{top.name[:80]}"
         raise Invalid(f"{place} cannot be read by Atoll: {error.strerror}") from error
     seeds: list[Seed] = []
-    left = MAX_BYTES
-    for place, folders, files in os.walk(top, onerror=_cannot):
+    bytes_left = MAX_BYTES
+    for place, folders, files in os.walk(top, onerror=_raise_unreadable):
         folders.sort()
         for name in sorted(files):
             path = Path(place, name)
             text = _text(path)
-            left -= len(text.encode())
+            bytes_left -= len(text.encode())
             seeds.append(Seed(str(path.relative_to(top)), text))
-            if left < 0 or len(seeds) > MAX_FILES:
+            if bytes_left < 0 or len(seeds) > MAX_FILES:
                 raise LimitReached(
                     f"{top} holds more than {MAX_FILES} files or {MAX_BYTES // 1024} KiB of "
                     "configuration: keep only what agents need there"
@@ -54,7 +54,7 @@ def _read(top: Path) -> tuple[Seed, ...]:
     return tuple(seeds)
 
 
-def _cannot(error: OSError) -> None:
+def _raise_unreadable(error: OSError) -> None:
     raise Invalid(f"{error.filename} cannot be read by Atoll: {error.strerror}") from error
 
 
@@ -67,8 +67,8 @@ def _text(path: Path) -> str:
             "group of its folder may read"
         ) from err
     with os.fdopen(fd, "rb") as file:
-        found = os.fstat(fd)
-        data = file.read(MAX_FILE_BYTES + 1) if stat.S_ISREG(found.st_mode) else b"\0"
+        status = os.fstat(fd)
+        data = file.read(MAX_FILE_BYTES + 1) if stat.S_ISREG(status.st_mode) else b"\0"
     if len(data) > MAX_FILE_BYTES or b"\0" in data:
         raise Invalid(f"{path} is no text of up to {MAX_FILE_BYTES // 1024} KiB")
     try:

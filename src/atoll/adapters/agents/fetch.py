@@ -24,7 +24,7 @@ from atoll.domain.size import MIB
 INSTALL_SECONDS = 1200.0
 REPORT_EVERY_SECONDS = 5.0
 DRAW_EVERY_SECONDS = 0.5
-MAX_SAID_BYTES = 4096
+MAX_OUTPUT_BYTES = 4096
 MAX_SCRIPT_BYTES = 256 * 1024
 
 Report = Callable[[str], None]
@@ -57,7 +57,7 @@ class ProgressReporter:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fetching:
+class _PackageFetch:
     """A package that is being fetched into a folder."""
 
     package: Package
@@ -76,7 +76,7 @@ def fetch(agent: Agent, version: str, into: Path, progress: ProgressReporter) ->
     package = agent.package
     if package is None:
         raise Failed(f"{agent.name} has no package")
-    fetching = _Fetching(package, into, progress)
+    fetching = _PackageFetch(package, into, progress)
     match package.registry:
         case "npm":
             _npm(fetching, version)
@@ -87,10 +87,10 @@ def fetch(agent: Agent, version: str, into: Path, progress: ProgressReporter) ->
 
 def fetch_package(package: Package, into: Path, progress: ProgressReporter) -> None:
     """Install a package of npm into a directory. Raises `Failed`."""
-    _npm(_Fetching(package, into, progress), package.version)
+    _npm(_PackageFetch(package, into, progress), package.version)
 
 
-def _npm(fetching: _Fetching, version: str) -> None:
+def _npm(fetching: _PackageFetch, version: str) -> None:
     package, into = fetching.package, fetching.into
     npm = shutil.which("npm")
     if npm is None:
@@ -103,17 +103,17 @@ def _npm(fetching: _Fetching, version: str) -> None:
     )
 
 
-def _pip(fetching: _Fetching, version: str) -> None:
+def _pip(fetching: _PackageFetch, version: str) -> None:
     package, into = fetching.package, fetching.into
     python = shutil.which("python3", path=SYSTEM_PATH)
     if python is None:
         raise Failed(f"{package.name} needs a python3 in /usr/bin, which sandboxes share")
     venv = into / "venv"
     _run([python, "-m", "venv", str(venv)], what="python3 -m venv", fetching=fetching)
-    wanted = f"{package.name}=={version}" if version else package.name
+    requirement = f"{package.name}=={version}" if version else package.name
     argv = [str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-input"]
     _run(
-        [*argv, "--only-binary=:all:", "--disable-pip-version-check", wanted],
+        [*argv, "--only-binary=:all:", "--disable-pip-version-check", requirement],
         what=f"pip install {package.name}",
         fetching=fetching,
     )
@@ -133,15 +133,15 @@ def _settle(into: Path, *, inside: str) -> None:
             script.write_bytes(text.replace(here, inside.encode()))
 
 
-def _run(argv: list[str], *, what: str, fetching: _Fetching) -> None:
+def _run(argv: list[str], *, what: str, fetching: _PackageFetch) -> None:
     """Run a program to its end and report from time to time how long it takes. Raises `Failed` with
     the last output."""
     since, progress = monotonic(), fetching.progress
-    with tempfile.TemporaryFile() as said, _home() as home:
+    with tempfile.TemporaryFile() as output, _home() as home:
         process = subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,
-            stdout=said,
+            stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, "HOME": home},
             start_new_session=True,
@@ -159,7 +159,7 @@ def _run(argv: list[str], *, what: str, fetching: _Fetching) -> None:
         finally:
             _end(process)
         if process.returncode:
-            raise Failed(f"{what} ended with {process.returncode}: {_last_words(said.fileno())}")
+            raise Failed(f"{what} ended with {process.returncode}: {_last_words(output.fileno())}")
 
 
 @contextmanager
@@ -170,8 +170,8 @@ def _home() -> Iterator[str]:
     if os.access(home, os.W_OK):
         yield home
         return
-    with tempfile.TemporaryDirectory(prefix="atoll-fetch-") as made:
-        yield made
+    with tempfile.TemporaryDirectory(prefix="atoll-fetch-") as folder:
+        yield folder
 
 
 def _size(folder: Path) -> int:
@@ -194,5 +194,5 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 def _last_words(handle: int) -> str:
     size = os.fstat(handle).st_size
-    text = os.pread(handle, MAX_SAID_BYTES, max(0, size - MAX_SAID_BYTES))
+    text = os.pread(handle, MAX_OUTPUT_BYTES, max(0, size - MAX_OUTPUT_BYTES))
     return " ".join(text.decode(errors="replace").split())[-600:] or "it said nothing"

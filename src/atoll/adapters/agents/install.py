@@ -46,21 +46,21 @@ def install(
     if package is None:
         raise Invalid(f"Atoll cannot install {agent.name}: {agent.hint}", field="agent")
     folder = folder.absolute()  # a venv writes it down
-    wanted = read_version(version or pinned_version(folder, agent) or package.version)
-    there = layer(folder, agent, wanted)
+    number = read_version(version or pinned_version(folder, agent) or package.version)
+    there = layer(folder, agent, number)
     if there is not None:
-        return Layer(agent.name, wanted, str(there))
+        return Layer(agent.name, number, str(there))
     _check_needs(agent)
-    with locked(folder, agent, lambda: report(f"{agent.name}: waiting for another install")):
-        if layer(folder, agent, wanted) is not None:  # made while we looked
-            return Layer(agent.name, wanted, str(folder / layer_name(agent) / wanted))
+    with lock_layers(folder, agent, lambda: report(f"{agent.name}: waiting for another install")):
+        if layer(folder, agent, number) is not None:  # made while we looked
+            return Layer(agent.name, number, str(folder / layer_name(agent) / number))
         since = monotonic()
-        report(f"{agent.name} {wanted}: fetching {package.name} by {package.registry}")
-        place = folder / layer_name(agent) / wanted
-        size = _make(agent, wanted, place, progress=ProgressReporter(report, headway))
+        report(f"{agent.name} {number}: fetching {package.name} by {package.registry}")
+        place = folder / layer_name(agent) / number
+        size = _make(agent, number, place, progress=ProgressReporter(report, headway))
         seconds = monotonic() - since
-    report(f"{agent.name} {wanted}: installed in {seconds:.0f} s, {size / MIB:.0f} MiB")
-    return Layer(agent.name, wanted, str(place), new=True, seconds=seconds, bytes=size)
+    report(f"{agent.name} {number}: installed in {seconds:.0f} s, {size / MIB:.0f} MiB")
+    return Layer(agent.name, number, str(place), new=True, seconds=seconds, bytes=size)
 
 
 def _check_needs(agent: Agent) -> None:
@@ -85,47 +85,51 @@ def _make(agent: Agent, version: str, place: Path, *, progress: ProgressReporter
     return size
 
 
-def link_program(layers: Path, agent: Agent, made: Path) -> None:
+def link_program(layers: Path, agent: Agent, layer_folder: Path) -> None:
     """Make `bin/<command>` of a layer, anew where there is one: a link, or a starter with a Node.js
     of its own. Raises `Failed`."""
     for name in ("bin", "node"):
-        shutil.rmtree(made / name, ignore_errors=True)
+        shutil.rmtree(layer_folder / name, ignore_errors=True)
     patterns = agent.package.programs if agent.package else ()
     for pattern in patterns:
-        for program in sorted(made.glob(pattern)):
-            (made / "bin").mkdir()
-            link = made / "bin" / agent.command
+        for program in sorted(layer_folder.glob(pattern)):
+            (layer_folder / "bin").mkdir()
+            link = layer_folder / "bin" / agent.command
             if is_script(program):
                 quiet = ProgressReporter(lambda _line: None)
-                place_node(layers, made, program, link, partial(fetch_package, progress=quiet))
+                place_node(
+                    layers, layer_folder, program, link, partial(fetch_package, progress=quiet)
+                )
             else:
-                link.symlink_to(Path("..") / program.relative_to(made))
+                link.symlink_to(Path("..") / program.relative_to(layer_folder))
             return
     raise Failed(f"{agent.name} was fetched, but none of {', '.join(patterns)} is in it")
 
 
-def finish_layer(made: Path) -> int:
+def finish_layer(layer_folder: Path) -> int:
     """Make every file readable and none writable for sandboxes, whatever umask or package say.
     Returns the bytes of all files."""
     total = 0
-    for folder, _names, files in os.walk(made):
+    for folder, _names, files in os.walk(layer_folder):
         Path(folder).chmod(0o755)
         for name in files:
             path = Path(folder) / name
-            found = path.lstat()
-            if stat.S_ISREG(found.st_mode):
-                total += found.st_size
-                path.chmod(0o755 if found.st_mode & 0o100 else 0o644)
+            status = path.lstat()
+            if stat.S_ISREG(status.st_mode):
+                total += status.st_size
+                path.chmod(0o755 if status.st_mode & 0o100 else 0o644)
     return total
 
 
 @contextmanager
-def locked(folder: Path, agent: Agent, waits: Callable[[], None] | None = None) -> Iterator[None]:
+def lock_layers(
+    folder: Path, agent: Agent, waits: Callable[[], None] | None = None
+) -> Iterator[None]:
     """Lock this agent's layers once nobody else changes them, and remove what a killed run left
     half done and removed versions that no sandbox has any more. Makes the directories. Raises
     `Forbidden`, `Conflict` after a long wait."""
     for place in (folder, folder / layer_name(agent)):
-        _own(place)
+        _make_own_folder(place)
     root = folder / layer_name(agent)
     handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -136,15 +140,15 @@ def locked(folder: Path, agent: Agent, waits: Callable[[], None] | None = None) 
             f"{agent.name} is being installed or removed for a long time: wait for that to end"
         ) from err
     try:
-        for left in root.glob(".making-*"):
-            shutil.rmtree(left, ignore_errors=True)
+        for unfinished in root.glob(".making-*"):
+            shutil.rmtree(unfinished, ignore_errors=True)
         sweep_removed(folder)
         yield
     finally:
         os.close(handle)
 
 
-def _own(place: Path) -> None:
+def _make_own_folder(place: Path) -> None:
     """Make a directory that everyone may enter and that this user owns. Another owner could replace
     the programs in it."""
     try:
@@ -153,10 +157,10 @@ def _own(place: Path) -> None:
         raise Forbidden(f"{place} cannot be made by you: run this as who owns it") from err
     except FileExistsError as err:
         raise Forbidden(f"{place} is no folder: move it away") from err
-    found = place.lstat()
-    if found.st_uid != os.geteuid() or not stat.S_ISDIR(found.st_mode):
+    status = place.lstat()
+    if status.st_uid != os.geteuid() or not stat.S_ISDIR(status.st_mode):
         raise Forbidden(
-            f"{place} is no folder of yours (uid {found.st_uid} has it): run this as who "
+            f"{place} is no folder of yours (uid {status.st_uid} has it): run this as who "
             "runs `atoll up`"
         )
     place.chmod(0o755)

@@ -17,10 +17,10 @@ def versions(folder: Path, agent: Agent) -> tuple[str, ...]:
     """Return installed versions, the one used by default first: the pinned one, else the newest
     install."""
     root = folder / layer_name(agent)
-    found = [p for p in root.glob("[!.]*") if (p / "bin" / agent.command).exists()]
+    folders = [p for p in root.glob("[!.]*") if (p / "bin" / agent.command).exists()]
     pinned = pinned_version(folder, agent)
-    found.sort(key=lambda p: (p.name == pinned, p.stat().st_mtime_ns), reverse=True)
-    return tuple(p.name for p in found)
+    folders.sort(key=lambda p: (p.name == pinned, p.stat().st_mtime_ns), reverse=True)
+    return tuple(p.name for p in folders)
 
 
 def layer(folder: Path, agent: Agent, version: str | None = None) -> Path | None:

@@ -31,8 +31,8 @@ class InstalledLayers:
 
     async def list_offered(self) -> tuple[OfferedAgent, ...]:
         """Return the agents of the catalogue that are here."""
-        found = (self._default(agent) for agent in (*self._allowed, *self.list_added()))
-        return tuple(one for one in found if one is not None)
+        agents = (self._default(agent) for agent in (*self._allowed, *self.list_added()))
+        return tuple(one for one in agents if one is not None)
 
     def _default(self, agent: Agent) -> OfferedAgent | None:
         here = self._layer(agent, None)
@@ -41,28 +41,28 @@ class InstalledLayers:
         return OfferedAgent(agent) if _of_image(agent) or _on_host(agent) else None
 
     def _layer(self, agent: Agent, version: str | None) -> Path | None:
-        found = (layer(folder, agent, version) for folder in self._folders)
-        return next((one for one in found if one is not None), None)
+        layers = (layer(folder, agent, version) for folder in self._folders)
+        return next((one for one in layers if one is not None), None)
 
     async def mounts_for(self, agent: str) -> tuple[Mount, ...]:
         """Return the agent's layer, or nothing when the host's own programs include the agent.
         Raises `Invalid`: no such agent, or how to install it; `Forbidden`: not in the catalogue."""
-        known, version = self.known(agent), split_reference(agent)[1]
-        if known not in self._allowed and not self._may_use(known):
+        entry, version = self.find_agent(agent), split_reference(agent)[1]
+        if entry not in self._allowed and not self._may_use(entry):
             names = ", ".join(one.name for one in self._allowed) or "none"
             raise Forbidden(
-                f"the agent {known.name} is not in this Atoll's agent_catalogue, which allows "
+                f"the agent {entry.name} is not in this Atoll's agent_catalogue, which allows "
                 f"{names}: choose one of these, or have it added in config.toml",
                 field="agent",
             )
-        here = self._layer(known, version)
+        here = self._layer(entry, version)
         if here is not None:
-            return (_mount(known, here),)
-        if version is None and (_of_image(known) or _on_host(known)):
+            return (_mount(entry, here),)
+        if version is None and (_of_image(entry) or _on_host(entry)):
             return ()
-        raise Invalid(_not_installed(known, version), field="agent")
+        raise Invalid(_not_installed(entry, version), field="agent")
 
-    def known(self, agent: str) -> Agent:
+    def find_agent(self, agent: str) -> Agent:
         """Return the catalogue's entry of an agent, by name, alias, or either with `@version`."""
         name = split_reference(agent)[0]
         try:

@@ -40,9 +40,9 @@ def is_script(program: Path) -> bool:
 
 
 def place_node(
-    layers: Path, made: Path, program: Path, link: Path, fetch: Callable[[Package, Path], None]
+    layers: Path, layer: Path, program: Path, link: Path, fetch: Callable[[Package, Path], None]
 ) -> None:
-    """Put Node.js into the layer `made`, and a starter of `program` at `link`. `fetch` installs a
+    """Put Node.js into the layer `layer`, and a starter of `program` at `link`. `fetch` installs a
     package of npm. Raises `Failed`."""
     machine = platform.machine()
     if machine not in _NAMES:
@@ -51,13 +51,13 @@ def place_node(
     shared = layers / ".node" / f"{VERSION}-{_NAMES[machine]}"
     if not shared.exists():
         _fetch_node(Package("npm", name, VERSION, ()), shared, fetch)
-    target = made / "node" / "bin" / "node"
+    target = layer / "node" / "bin" / "node"
     target.parent.mkdir(parents=True)
     try:
         os.link(shared, target)
     except OSError:  # another file system
         shutil.copy2(shared, target)
-    link.write_text(_STARTER.replace("{program}", str(program.relative_to(made))))
+    link.write_text(_STARTER.replace("{program}", str(program.relative_to(layer))))
     link.chmod(0o755)
 
 
@@ -66,10 +66,10 @@ def _fetch_node(package: Package, shared: Path, fetch: Callable[[Package, Path],
     making = Path(tempfile.mkdtemp(prefix=".making-", dir=shared.parent))
     try:
         fetch(package, making)
-        found = making / "node_modules" / package.name / "bin" / "node"
-        if not found.is_file():
+        program = making / "node_modules" / package.name / "bin" / "node"
+        if not program.is_file():
             raise Failed(f"{package.name} {package.version} holds no program `node`")
-        found.chmod(0o755)
-        found.replace(shared)
+        program.chmod(0o755)
+        program.replace(shared)
     finally:
         shutil.rmtree(making, ignore_errors=True)

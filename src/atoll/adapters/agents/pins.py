@@ -33,7 +33,7 @@ def with_pin(folder: Path, agent: Agent) -> Agent:
 
 
 def write_pin(folder: Path, agent: Agent, version: str) -> None:
-    """Take a version from now on."""
+    """Pin the version of an agent."""
     place = folder / layer_name(agent) / FILE
     making = place.with_name(f".{FILE}")
     making.write_text(f"{read_version(version)}\n")

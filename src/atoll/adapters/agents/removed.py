@@ -25,9 +25,9 @@ def set_aside(place: Path) -> bool:
 def sweep_removed(folder: Path) -> None:
     """Delete the removed versions of all agents below `folder` that no sandbox has mounted any
     more."""
-    left = [*folder.glob(f"*/{PREFIX}*")]
-    mounted = frozenset(_mounted_layers()) if left else frozenset()
-    for aside in left:
+    removed = [*folder.glob(f"*/{PREFIX}*")]
+    mounted = frozenset(_mounted_layers()) if removed else frozenset()
+    for aside in removed:
         _delete_unused(aside, mounted)
 
 

@@ -26,8 +26,8 @@ def _check_agent(name: str) -> None:
         read_name(name)
         return
     try:
-        known = find(name)
+        agent = find(name)
     except NotFound as error:
         raise Invalid(f"agent_catalogue: {error.message}", field="agent_catalogue") from error
-    if known.name != name:
-        raise Invalid(f"agent_catalogue: write {known.name} for {name}", field="agent_catalogue")
+    if agent.name != name:
+        raise Invalid(f"agent_catalogue: write {agent.name} for {name}", field="agent_catalogue")

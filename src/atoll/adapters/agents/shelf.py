@@ -9,7 +9,7 @@ from atoll.adapters.agents.acp_probe import AcpProbe
 from atoll.adapters.agents.add import add_agent
 from atoll.adapters.agents.added import find_added, read_added, remove_added
 from atoll.adapters.agents.fetch import ProgressReporter
-from atoll.adapters.agents.install import install, locked
+from atoll.adapters.agents.install import install, lock_layers
 from atoll.adapters.agents.installed import SYSTEM_PATH, layer, versions
 from atoll.adapters.agents.pins import with_pin
 from atoll.adapters.agents.removed import set_aside
@@ -62,14 +62,14 @@ class LayerShelf:
 
     def add(
         self,
-        wanted: NewAgent,
+        request: NewAgent,
         report: Callable[[str], None],
         *,
         headway: Callable[[int, int], None] | None = None,
     ) -> Layer:
         """See the port."""
         progress = ProgressReporter(report, headway)
-        return add_agent(self._folder, wanted, self._probe, progress=progress)
+        return add_agent(self._folder, request, self._probe, progress=progress)
 
     def _find(self, name: str) -> Agent:
         if is_added(name):
@@ -79,32 +79,32 @@ class LayerShelf:
     def remove(self, name: str, version: str | None) -> Sequence[Layer]:
         """See the port; `name` may be `name@version`."""
         plain, named = split_reference(name)
-        agent, wanted = self._find(plain), version or named
-        there = versions(self._folder, agent)
-        gone = [one for one in there if wanted in (None, one)]
-        if is_added(agent.name) and wanted is None:
-            return self._remove_added(agent, gone)
-        if not gone:
-            have = ", ".join(there) or "none"
+        agent, number = self._find(plain), version or named
+        installed = versions(self._folder, agent)
+        doomed = [version_there for version_there in installed if number in (None, version_there)]
+        if is_added(agent.name) and number is None:
+            return self._remove_added(agent, doomed)
+        if not doomed:
+            have = ", ".join(installed) or "none"
             raise NotFound(
-                f"{agent.name}{' ' + wanted if wanted else ''} is not installed; installed: {have}"
+                f"{agent.name}{' ' + number if number else ''} is not installed; installed: {have}"
             )
-        with locked(self._folder, agent):
-            return [self._remove(agent, one) for one in gone]
+        with lock_layers(self._folder, agent):
+            return [self._remove(agent, version_there) for version_there in doomed]
 
     def _remove_added(self, agent: Agent, versions: Sequence[str]) -> Sequence[Layer]:
         """Remove an added agent: its layers, then what is known of it."""
-        with locked(self._folder, agent):
-            gone = [self._remove(agent, one) for one in versions]
+        with lock_layers(self._folder, agent):
+            layers = [self._remove(agent, one) for one in versions]
             if not remove_added(self._folder, agent.name):
                 raise NotFound(f"{agent.name} was not added in {self._folder}")
         with suppress(OSError):  # a version that another process makes
             (self._folder / layer_name(agent)).rmdir()
-        return gone or [Layer(agent.name, "", "")]
+        return layers or [Layer(agent.name, "", "")]
 
     def _remove(self, agent: Agent, version: str) -> Layer:
         place = layer(self._folder, agent, version)
         if place is None:
             raise NotFound(f"{agent.name} {version} is not installed any more")
-        kept = not set_aside(place)
-        return Layer(agent.name, version, str(place), kept=kept)
+        is_mounted = not set_aside(place)
+        return Layer(agent.name, version, str(place), kept=is_mounted)

@@ -1,1 +1,1 @@
-"""Extensions of other people, run apart: their calls have a thread, a deadline and a judge."""
+"""Extensions of other projects: their calls have a thread, a deadline, and checked answers."""

@@ -25,7 +25,8 @@ MAX_SENTENCE = 2_000
 
 
 class AnswerJudge:
-    """Returns an answer of the extension `name` when it is one. Raises `Failed`."""
+    """The checker of the answers of extension `name`: it returns each one of the right shape. Raises
+    `Failed`."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -41,64 +42,66 @@ class AnswerJudge:
         return replace(handle, host=request.host)
 
     def reach(self, answer: object) -> Reachability:
-        """Return how a runtime is reached."""
-        reach = self._is("wait_ready", answer, Reachability)
+        """Return the way to a runtime."""
+        reach = self._check_kind("wait_ready", answer, Reachability)
         if not isinstance(reach.isolation, Isolation):
-            raise self._wrong("wait_ready", "no isolation")
+            raise self._wrong_answer("wait_ready", "no isolation")
         if reach.token is not None and not isinstance(reach.token, str):
-            raise self._wrong("wait_ready", "a token that is no text")
+            raise self._wrong_answer("wait_ready", "a token that is no text")
         if not _is_address(reach.address):
-            raise self._wrong("wait_ready", "an address that is neither unix:/path nor http(s)://")
+            raise self._wrong_answer(
+                "wait_ready", "an address that is neither unix:/path nor http(s)://"
+            )
         return reach
 
     def identity(self, handle: Handle, sandbox_id: str, generation: int) -> None:
-        """Judge whose runtime it is that answered."""
+        """Check that the runtime that answered is the sandbox's."""
         if (sandbox_id, generation) != (handle.sandbox_id, handle.generation):
-            raise self._wrong("wait_ready", "the address of another sandbox or generation")
+            raise self._wrong_answer("wait_ready", "the address of another sandbox or generation")
 
     def report(self, answer: object) -> CleanupReport:
-        """Return what a teardown removed and left."""
-        report = self._is("teardown", answer, CleanupReport)
+        """Return the report of a teardown."""
+        report = self._check_kind("teardown", answer, CleanupReport)
         return CleanupReport(_sentences(report.removed), _sentences(report.leftovers))
 
     def survey(self, answer: object) -> list[Handle]:
-        """Return what runs."""
+        """Return the handles of running sandboxes."""
         if not isinstance(answer, list | tuple) or len(answer) > MAX_SURVEYED:
-            raise self._wrong("survey", f"no list of at most {MAX_SURVEYED} handles")
+            raise self._wrong_answer("survey", f"no list of at most {MAX_SURVEYED} handles")
         return [self._handle("survey", one) for one in answer]
 
-    def ended(self, answer: object) -> Ended:
+    def end(self, answer: object) -> Ended:
         """Return an end."""
-        ended = self._is("ended", answer, Ended)
-        if not isinstance(ended.sandbox_id, str) or not isinstance(ended.generation, int):
-            raise self._wrong("ended", "no sandbox and generation")
-        return replace(ended, reason=str(ended.reason)[:MAX_SENTENCE])
+        end = self._check_kind("ended", answer, Ended)
+        if not isinstance(end.sandbox_id, str) or not isinstance(end.generation, int):
+            raise self._wrong_answer("ended", "no sandbox and generation")
+        return replace(end, reason=str(end.reason)[:MAX_SENTENCE])
 
     def reason(self, answer: object) -> str | None:
         """Return the reason of an end."""
-        return None if answer is None else self._is("why_ended", answer, str)[:MAX_SENTENCE]
+        return None if answer is None else self._check_kind("why_ended", answer, str)[:MAX_SENTENCE]
 
     def capabilities(self, answer: object) -> Capabilities:
-        """Return what it can do."""
-        return self._is("capabilities", answer, Capabilities)
+        """Return its capabilities."""
+        return self._check_kind("capabilities", answer, Capabilities)
 
     def _handle(self, verb: str, answer: object) -> Handle:
-        handle = self._is(verb, answer, Handle)
+        handle = self._check_kind(verb, answer, Handle)
         if handle.extension != self._name:
-            raise self._wrong(verb, f"a handle of {str(handle.extension)[:80]!r}")
+            raise self._wrong_answer(verb, f"a handle of {str(handle.extension)[:80]!r}")
         if not isinstance(handle.sandbox_id, str) or not isinstance(handle.generation, int):
-            raise self._wrong(verb, "a handle without sandbox and generation")
+            raise self._wrong_answer(verb, "a handle without sandbox and generation")
         if not _is_data(handle.data):
-            raise self._wrong(verb, "a handle whose data are not short pairs of texts")
+            raise self._wrong_answer(verb, "a handle whose data are not short pairs of texts")
         return handle
 
-    def _is(self, verb: str, answer: object, kind: type[T]) -> T:
+    def _check_kind(self, verb: str, answer: object, kind: type[T]) -> T:
         if not isinstance(answer, kind):
-            told = "nothing" if answer is None else type(answer).__name__
-            raise self._wrong(verb, f"{told} where {kind.__name__} is due")
+            kind_given = "nothing" if answer is None else type(answer).__name__
+            raise self._wrong_answer(verb, f"{kind_given} where {kind.__name__} is due")
         return answer
 
-    def _wrong(self, verb: str, what: str) -> Failed:
+    def _wrong_answer(self, verb: str, what: str) -> Failed:
         return Failed(f"{self._name} answered {verb} by {what}: this is a fault of the extension")
 
 
@@ -127,5 +130,5 @@ def _is_data(data: object) -> bool:
     return characters <= MAX_DATA_CHARACTERS
 
 
-def _sentences(told: Iterable[object]) -> tuple[str, ...]:
-    return tuple(str(one)[:MAX_SENTENCE] for one in tuple(told)[:MAX_SENTENCES])
+def _sentences(answers: Iterable[object]) -> tuple[str, ...]:
+    return tuple(str(one)[:MAX_SENTENCE] for one in tuple(answers)[:MAX_SENTENCES])

@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeVar
 
 from atoll.adapters.apart.answers import AnswerJudge
 from atoll.adapters.apart.guard import Guard
-from atoll.adapters.apart.shape import checked_claims
+from atoll.adapters.apart.shape import check_claims
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.ports.extension import (
     Capabilities,
@@ -77,7 +77,7 @@ class GuardedExtension:
     def _look(self) -> None:
         try:
             able = self._judge.capabilities(self._inner.capabilities())
-            self._able = checked_claims(self._inner, able)
+            self._able = check_claims(self._inner, able)
         except AtollError as error:
             self._able = error
 
@@ -157,7 +157,7 @@ class GuardedExtension:
         except AtollError:
             return  # logged; its sandboxes keep running
         finally:
-            await self._guard.loop.closed(LEAVE_SECONDS)
+            await self._guard.loop.wait_closed(LEAVE_SECONDS)
 
 
 _Judge: TypeAlias = Callable[[AnswerJudge, object], object] | None

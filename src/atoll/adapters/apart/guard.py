@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 import structlog
 
 from atoll.adapters.apart.answers import MAX_SENTENCE
-from atoll.adapters.apart.loop import ApartLoop, Blocked, Broken
+from atoll.adapters.apart.loop import ApartLoop, CallBroken, LoopBlocked
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.domain.routes.health import MOST, Outcome, health_of
 from atoll.wire.words.routes import Breaker
@@ -75,24 +75,24 @@ class Guard:
     def trouble(self) -> str | None:
         """Return what is wrong with it now: the last fault of each verb that has not worked
         since."""
-        told = [f"{verb}: {fault}" for verb, fault in sorted(self._faults.items())]
+        faults = [f"{verb}: {fault}" for verb, fault in sorted(self._faults.items())]
         if self.breaker is not Breaker.CLOSED:
-            told.insert(0, "it broke several times in a row and is left alone for a while")
-        return "; ".join(told) or None
+            faults.insert(0, "it broke several times in a row and is left alone for a while")
+        return "; ".join(faults) or None
 
     async def call(self, verb: str, work: Callable[[], Awaitable[T]]) -> T:
         """Await `work` on the extension's own thread. Raises `Unavailable` after the deadline and
         while the breaker is open, `Failed` for a fault of the extension, and what it raises on
         purpose."""
-        trial = self._admitted(verb)
+        trial = self._admit_call(verb)
         self._trying = self._trying or trial
         try:
-            return await self._judged(verb, work)
+            return await self._run_judged(verb, work)
         finally:
             if trial:
                 self._trying = False
 
-    def _admitted(self, verb: str) -> bool:
+    def _admit_call(self, verb: str) -> bool:
         """Return whether this call is the trial of a half-open breaker."""
         match self.breaker:
             case Breaker.CLOSED:
@@ -105,7 +105,7 @@ class Guard:
                     f"while; {verb} was not tried"
                 )
 
-    async def _judged(self, verb: str, work: Callable[[], Awaitable[T]]) -> T:
+    async def _run_judged(self, verb: str, work: Callable[[], Awaitable[T]]) -> T:
         seconds = self._deadlines[verb]
         try:
             answer = await self.loop.call(work, seconds)
@@ -122,19 +122,19 @@ class Guard:
                 f"{self.name} did not answer {verb} within {seconds or 0:g} s: it hangs, or blocks "
                 "its thread"
             ) from err
-        except Blocked as err:
+        except LoopBlocked as err:
             self._note(verb, f"not begun: its thread is blocked in {err}")
             raise Unavailable(
                 f"{self.name} could not begin {verb}: code of the extension blocks its thread "
                 f"({err})"
             ) from err
-        except (Exception, Broken) as err:
-            told = str(err) if isinstance(err, Broken) else f"{type(err).__name__}: {err}"
-            self._note(verb, told[:200])
-            whole = len(told) <= MAX_SENTENCE
+        except (Exception, CallBroken) as err:
+            fault = str(err) if isinstance(err, CallBroken) else f"{type(err).__name__}: {err}"
+            self._note(verb, fault[:200])
+            whole = len(fault) <= MAX_SENTENCE
             _log.error("extension_broke", extension=self.name, verb=verb, exc_info=whole)
             raise Failed(
-                f"{self.name} broke in {verb} ({told[:200]}): this is a fault of the extension"
+                f"{self.name} broke in {verb} ({fault[:200]}): this is a fault of the extension"
             ) from err
         self._note(verb)
         return answer

@@ -16,12 +16,12 @@ def points() -> EntryPoints:
 def find_point(name: str) -> EntryPoint:
     """Return the entry point of an installed extension, by its short or whole name. Raises
     `NotFound`."""
-    found = sorted(points(), key=lambda point: not is_ours(point))
-    for point in found:
+    candidates = sorted(points(), key=lambda point: not is_ours(point))
+    for point in candidates:
         if name in (point.name, f"ext.{point.name}"):
             return point
-    known = ", ".join(point.name for point in found)
-    raise NotFound(f"no installed package has the extension {name[:80]!r}; there are {known}")
+    names = ", ".join(point.name for point in candidates)
+    raise NotFound(f"no installed package has the extension {name[:80]!r}; there are {names}")
 
 
 def is_ours(point: EntryPoint) -> bool:

@@ -29,13 +29,13 @@ BLOCKED_SECONDS = 10.0
 _log = structlog.get_logger(__name__)
 
 
-class Blocked(Exception):
-    """A call that was never begun: the extension's own code blocks its thread. Says where."""
+class LoopBlocked(Exception):
+    """Error of a call that never began: the extension's code blocks its thread. Says where."""
 
 
-class Broken(Exception):
-    """A call that ended by something which is not for a caller: `CancelledError`, `SystemExit`,
-    or any other fault."""
+class CallBroken(Exception):
+    """Error of a call that ended by a fault no caller handles: `CancelledError`, `SystemExit`, or
+    another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class ApartLoop:
 
     @property
     def idle(self) -> bool:
-        """Report whether the thread is over."""
+        """Whether the thread has ended."""
         return not self._thread.is_alive()
 
     def _run(self) -> None:
@@ -74,7 +74,7 @@ class ApartLoop:
 
     def run(self, work: Callable[[], T], seconds: float) -> T:
         """Run a function there and wait for it, blocking. Raises `TimeoutError`, and what the
-        function raises; `Broken` for what would end a thread."""
+        function raises; `CallBroken` for what would end a thread."""
         done: ThreadFuture[T] = ThreadFuture()
 
         def begin() -> None:
@@ -83,36 +83,36 @@ class ApartLoop:
             except Exception as error:  # noqa: BLE001 - handed to the caller
                 done.set_exception(error)
             except BaseException as error:  # noqa: BLE001 - handed to the caller
-                done.set_exception(Broken(_spelled(error)))
+                done.set_exception(CallBroken(_describe(error)))
 
         self._loop.call_soon_threadsafe(begin)
         return done.result(seconds)
 
     async def call(self, work: Callable[[], Awaitable[T]], seconds: float | None) -> T:
-        """Await `work` there. Raises what it raises, `TimeoutError` after `seconds`, `Blocked` for
-        work that could not begin, and `Broken` for a timeout of its own and for what is no
+        """Await `work` there. Raises what it raises, `TimeoutError` after `seconds`, `LoopBlocked`
+        for work that could not begin, and `CallBroken` for a timeout of its own and for what is no
         `Exception`. Cancelled, it cancels the work and waits a little for it."""
-        ended: asyncio.Future[_Outcome[T]] = asyncio.get_running_loop().create_future()
-        begun, cancel = self._begin(work, ended)
+        outcome_future: asyncio.Future[_Outcome[T]] = asyncio.get_running_loop().create_future()
+        begun, cancel = self._begin(work, outcome_future)
         try:
             async with asyncio.timeout(seconds):
-                await asyncio.wait({ended}, timeout=self._blocked_seconds)
-                if not ended.done() and not begun.is_set():
+                await asyncio.wait({outcome_future}, timeout=self._blocked_seconds)
+                if not outcome_future.done() and not begun.is_set():
                     cancel()
-                    raise Blocked(self._place())
-                outcome = await asyncio.shield(ended)
+                    raise LoopBlocked(self._place())
+                outcome = await asyncio.shield(outcome_future)
         except (TimeoutError, asyncio.CancelledError):
             cancel()
-            await asyncio.wait({ended}, timeout=UNWIND_SECONDS)
+            await asyncio.wait({outcome_future}, timeout=UNWIND_SECONDS)
             raise
         if isinstance(outcome.error, Exception) and not isinstance(outcome.error, TimeoutError):
             raise outcome.error
         if outcome.error is not None:
-            raise Broken(_spelled(outcome.error))
+            raise CallBroken(_describe(outcome.error))
         return outcome.value  # type: ignore[return-value] # without an error it is the result
 
     def _begin(
-        self, work: Callable[[], Awaitable[T]], ended: "asyncio.Future[_Outcome[T]]"
+        self, work: Callable[[], Awaitable[T]], outcome_future: "asyncio.Future[_Outcome[T]]"
     ) -> tuple[threading.Event, Callable[[], None]]:
         """Begin `work` there; return what says that it began, and what cancels it."""
         here = asyncio.get_running_loop()
@@ -120,10 +120,10 @@ class ApartLoop:
         begun = threading.Event()
 
         def settle(outcome: _Outcome[T]) -> None:
-            if not ended.done():
-                ended.set_result(outcome)
+            if not outcome_future.done():
+                outcome_future.set_result(outcome)
 
-        async def guarded() -> None:
+        async def run_work() -> None:
             outcome: _Outcome[T]
             try:
                 outcome = _Outcome(value=await work())
@@ -135,7 +135,7 @@ class ApartLoop:
         def begin() -> None:
             begun.set()
             # Held by `tasks`, which the caller holds until it ended.
-            tasks.append(self._loop.create_task(guarded()))
+            tasks.append(self._loop.create_task(run_work()))
 
         def cancel() -> None:
             for task in tasks:
@@ -145,7 +145,7 @@ class ApartLoop:
         return begun, lambda: self._soon(cancel)
 
     def _place(self) -> str:
-        """Return the line of the extension's that the thread is in."""
+        """Return the line of the extension's code that the thread runs."""
         frame = sys._current_frames().get(self._thread.ident or 0)
         lines = traceback.extract_stack(frame) if frame is not None else []
         own = [one for one in lines if _is_theirs(one.filename)]
@@ -154,13 +154,13 @@ class ApartLoop:
         return f"{Path(own[-1].filename).name}, line {own[-1].lineno}, in {own[-1].name}"
 
     def soon(self, work: Callable[[], object]) -> None:
-        """Run a function there some time, and wait for nothing."""
+        """Schedule a function on the loop, without waiting for it."""
 
         def begin() -> None:
             try:
                 work()
             except BaseException as error:  # noqa: BLE001 - another project's code at its root
-                _log.error("extension_broke", extension=self._name, reason=_spelled(error))
+                _log.error("extension_broke", extension=self._name, reason=_describe(error))
 
         self._soon(begin)
 
@@ -173,7 +173,7 @@ class ApartLoop:
         self._closing.set()
         self._soon(self._loop.stop)
 
-    async def closed(self, seconds: float) -> bool:
+    async def wait_closed(self, seconds: float) -> bool:
         """Close, and return whether the thread ended in time."""
         self.close()
         await asyncio.to_thread(self._thread.join, seconds)
@@ -195,6 +195,6 @@ def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
     loop.run_until_complete(loop.shutdown_asyncgens())
 
 
-def _spelled(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     text = str(error)[:200]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

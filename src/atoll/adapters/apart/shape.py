@@ -20,11 +20,11 @@ def refuse_misshapen(extension: object) -> None:
         raise Invalid(f"its class is no extension: {faults}")
 
 
-def checked_claims(extension: object, claimed: Capabilities) -> Capabilities:
+def check_claims(extension: object, claimed: Capabilities) -> Capabilities:
     """Return capabilities with the types that they promise: others read them, also to judge other
     backends. Raises `Invalid` for wrong types, for abilities that nobody knows, and for those whose
     methods are missing."""
-    able = _typed(claimed)
+    able = _check_types(claimed)
     if not able.regions or not all(able.regions):
         raise Invalid("its regions are no names: it needs one at least")
     for name in sorted(able.abilities):
@@ -35,7 +35,7 @@ def checked_claims(extension: object, claimed: Capabilities) -> Capabilities:
     return able
 
 
-def _typed(claimed: Capabilities) -> Capabilities:
+def _check_types(claimed: Capabilities) -> Capabilities:
     if not isinstance(claimed.isolation, IsolationLevel):
         levels = ", ".join(level.value for level in IsolationLevel)
         raise Invalid(f"its isolation {str(claimed.isolation)[:40]!r} is none of {levels}")
@@ -57,30 +57,30 @@ def _faults(extension: object) -> Iterator[str]:
             yield f"`{name}` {fault}"
 
 
-def _awaited(method: object) -> str:
+def _check_awaited(method: object) -> str:
     return "" if inspect.iscoroutinefunction(method) else "is not `async def`"
 
 
-def _called(method: object) -> str:
+def _check_called(method: object) -> str:
     if inspect.iscoroutinefunction(method):
         return "is `async def`, and is called without `await`"
     return "" if callable(method) else "is no method"
 
 
-def _iterated(method: object) -> str:
+def _check_iterated(method: object) -> str:
     if inspect.iscoroutinefunction(method):
         return "has no `yield`: it is an async generator"
-    return "is not `async def`" if inspect.isgeneratorfunction(method) else _called(method)
+    return "is not `async def`" if inspect.isgeneratorfunction(method) else _check_called(method)
 
 
 _METHODS: Final[Mapping[str, Callable[[object], str]]] = MappingProxyType(
     {
-        "capabilities": _called,
-        "provision": _awaited,
-        "wait_ready": _awaited,
-        "teardown": _awaited,
-        "survey": _awaited,
-        "ended": _iterated,
+        "capabilities": _check_called,
+        "provision": _check_awaited,
+        "wait_ready": _check_awaited,
+        "teardown": _check_awaited,
+        "survey": _check_awaited,
+        "ended": _check_iterated,
     }
 )
 """Judges of a method, by its name."""

@@ -35,20 +35,20 @@ class Copies:
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def refresh(self, source: Path) -> None:
-        """Bring what a repository has by now to every copy, or give up waiting. What fails is
+        """Bring new objects of a repository to every copy, or give up waiting. A failure is
         logged: the next change, or the sandbox's next start, brings it."""
         mirrors = {one.name: one for one in self.extensions.values() if isinstance(one, Mirrors)}
-        tasks = [self._one(mirror, str(source)) for mirror in mirrors.values()]
+        tasks = [self._next_refresh(mirror, str(source)) for mirror in mirrors.values()]
         if tasks:
             await asyncio.wait(tasks, timeout=self.wait_seconds)
 
     async def close(self) -> None:
-        """Bring nothing any more."""
+        """Stop refreshing."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _one(self, mirror: Mirrors, source: str) -> asyncio.Task[None]:
+    def _next_refresh(self, mirror: Mirrors, source: str) -> asyncio.Task[None]:
         """Return the refresh that has not begun yet: it will see what changed until then."""
         copy = (mirror.name, source)
         task = self._queued.get(copy)

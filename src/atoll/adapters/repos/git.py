@@ -99,7 +99,7 @@ class Git:
         Raises `LimitReached` past its time, a file's size or the size of its output; every process
         it started is gone afterwards.
         """
-        source = _opened(call.stdin)
+        source = _open(call.stdin)
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._argv(call),
@@ -166,7 +166,7 @@ def _program(name: str) -> str:
     return path
 
 
-def _opened(stdin: bytes | tuple[Path, int]) -> int | None:
+def _open(stdin: bytes | tuple[Path, int]) -> int | None:
     if isinstance(stdin, bytes):
         return None
     path, offset = stdin
@@ -177,8 +177,8 @@ def _opened(stdin: bytes | tuple[Path, int]) -> int | None:
 
 async def _talk(process: asyncio.subprocess.Process, call: GitCall) -> GitReply:
     async with asyncio.TaskGroup() as tasks:
-        out = tasks.create_task(_whole(process))
-        tail = tasks.create_task(_tail(process, call.progress))
+        out = tasks.create_task(_read_output(process))
+        tail = tasks.create_task(_error_tail(process, call.progress))
         if process.stdin is not None and isinstance(call.stdin, bytes):
             tasks.create_task(_feed(process.stdin, call.stdin))
     if len(out.result()) > MAX_ANSWER_BYTES:
@@ -195,7 +195,7 @@ async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:
     pipe.close()
 
 
-async def _whole(process: asyncio.subprocess.Process) -> bytes:
+async def _read_output(process: asyncio.subprocess.Process) -> bytes:
     # Past the limit the process is killed, so that the other pipes end as well.
     answer = bytearray()
     while process.stdout is not None and (chunk := await process.stdout.read(65536)):
@@ -206,21 +206,25 @@ async def _whole(process: asyncio.subprocess.Process) -> bytes:
     return bytes(answer)
 
 
-async def _tail(process: asyncio.subprocess.Process, progress: Callable[[str], None] | None) -> str:
-    said, told = b"", ""
+async def _error_tail(
+    process: asyncio.subprocess.Process, progress: Callable[[str], None] | None
+) -> str:
+    tail, last_step = b"", ""
     while process.stderr is not None and (chunk := await process.stderr.read(4096)):
-        said = (said + chunk)[-STDERR_TAIL_BYTES:]
-        if progress is not None and (step := _step(said)) and step != told:
+        tail = (tail + chunk)[-STDERR_TAIL_BYTES:]
+        if progress is not None and (step := _progress_step(tail)) and step != last_step:
             progress(step)
-            told = step
-    lines = [line for line in re.split(rb"[\r\n]+", said) if line.strip()]
-    wanted = [line for line in lines if line.startswith((b"fatal:", b"error:"))] or lines[-1:]
-    return "; ".join(_UNPRINTABLE.sub("?", line.decode("utf-8", "replace")) for line in wanted[-3:])
+            last_step = step
+    lines = [line for line in re.split(rb"[\r\n]+", tail) if line.strip()]
+    important = [line for line in lines if line.startswith((b"fatal:", b"error:"))] or lines[-1:]
+    return "; ".join(
+        _UNPRINTABLE.sub("?", line.decode("utf-8", "replace")) for line in important[-3:]
+    )
 
 
-def _step(said: bytes) -> str:
+def _progress_step(tail: bytes) -> str:
     # Only known phases, in steps of ten: a server's own words are never passed on.
-    phases = _PROGRESS.findall(said.decode("ascii", "replace"))
+    phases = _PROGRESS.findall(tail.decode("ascii", "replace"))
     return f"{phases[-1][0]}: {int(phases[-1][1]) // 10 * 10}%" if phases else ""
 
 

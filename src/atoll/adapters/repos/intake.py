@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 
 from atoll.adapters.repos.git import Git, GitCall
-from atoll.adapters.repos.pack_files import PackFiles, fitting_pack
+from atoll.adapters.repos.pack_files import PackFiles, check_pack_files
 from atoll.adapters.turns import Turns
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.repository.branch import branch_of_ref
@@ -140,7 +140,7 @@ class BundleIntake:
         # it.
         await self._importer.run(replace(job, repo_dir=repo, refspecs=(), pack_at=offset))
         folder = repo / "objects" / "pack"
-        self._pack = await asyncio.to_thread(fitting_pack, folder, self.bundle, offset)
+        self._pack = await asyncio.to_thread(check_pack_files, folder, self.bundle, offset)
 
     def hand_over(self, objects: Path) -> None:
         """Move the checked pack into another repository's objects.

@@ -43,7 +43,7 @@ class DialledRemote:
         Raises `NotFound` (also for private ones: the same words), `LimitReached`, `Unavailable`,
         `Failed` for broken objects.
         """
-        url, listing = await self._listed(caps)
+        url, listing = await self._list_refs(caps)
         head = _head_of(listing)
         if head is not None:
             await self.git.ask(GitCall(("symbolic-ref", "HEAD", head), repo))
@@ -57,9 +57,9 @@ class DialledRemote:
             max_file_bytes=caps.max_bytes,
             progress=report,
         )  # fmt: skip
-        _answered(await self.git.run(fetching), self.remote)
+        _raise_remote_error(await self.git.run(fetching), self.remote)
 
-    async def _listed(self, caps: FetchLimits) -> tuple[str, bytes]:
+    async def _list_refs(self, caps: FetchLimits) -> tuple[str, bytes]:
         # Some hosts answer only under `.git` (and redirect, which is not followed), some only
         # without it.
         for url in (f"{self.remote.repo_url}.git", self.remote.repo_url):
@@ -73,26 +73,26 @@ class DialledRemote:
             if reply.status == 0:
                 return url, reply.out
             with contextlib.suppress(NotFound):
-                _answered(reply, self.remote)
-        raise _not_there(self.remote)
+                _raise_remote_error(reply, self.remote)
+        raise _not_found_error(self.remote)
 
 
 def _protocols(remote: Remote) -> tuple[str, ...]:
     return (remote.repo_url.split(":", 1)[0],)
 
 
-def _answered(reply: GitReply, remote: Remote) -> None:
+def _raise_remote_error(reply: GitReply, remote: Remote) -> None:
     """Turn git's message about the other side into an error that a person can act on."""
     if reply.status == 0:
         return
-    said = reply.why.lower()
-    if _ABSENT.search(said):
-        raise _not_there(remote)
-    kind = Failed if "index-pack" in said or "fsck" in said else Unavailable
+    words = reply.why.lower()
+    if _ABSENT.search(words):
+        raise _not_found_error(remote)
+    kind = Failed if "index-pack" in words or "fsck" in words else Unavailable
     raise kind(f"{remote.repo_url} could not be fetched: {reply.why or 'no reason given'}")
 
 
-def _not_there(remote: Remote) -> NotFound:
+def _not_found_error(remote: Remote) -> NotFound:
     return NotFound(
         f"{remote.repo_url} is not there, has moved, or is private: clone it yourself and give "
         "the path of your checkout instead."

@@ -32,9 +32,9 @@ async def dial(remote: Remote, *, allow_loopback: bool = False) -> str:
                 "there cannot be fetched for you. Clone it yourself and give its path."
             )
     for address in addresses[:MAX_TRIED]:
-        if await _answers(address, remote.port):
-            shown = f"[{address}]" if ":" in address else address
-            return f"{remote.host}:{remote.port}:{shown}"
+        if await _accepts(address, remote.port):
+            host = f"[{address}]" if ":" in address else address
+            return f"{remote.host}:{remote.port}:{host}"
     raise Unavailable(f"{remote.host} does not answer on port {remote.port}: try again later.")
 
 
@@ -42,15 +42,15 @@ async def _resolve(remote: Remote) -> tuple[str, ...]:
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(RESOLVE_SECONDS):
-            found = await loop.getaddrinfo(remote.host, remote.port, type=socket.SOCK_STREAM)
+            answers = await loop.getaddrinfo(remote.host, remote.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError, TimeoutError) as error:
         raise Unavailable(
             f"{remote.host} cannot be resolved: check the name and the network."
         ) from error
-    return tuple(dict.fromkeys(str(entry[4][0]).split("%")[0] for entry in found))
+    return tuple(dict.fromkeys(str(entry[4][0]).split("%")[0] for entry in answers))
 
 
-async def _answers(address: str, port: int) -> bool:
+async def _accepts(address: str, port: int) -> bool:
     with contextlib.suppress(OSError, TimeoutError):
         async with asyncio.timeout(CONNECT_SECONDS):
             _, writer = await asyncio.open_connection(address, port)

@@ -35,99 +35,99 @@ class PackFiles:
     index: Path
 
 
-def fitting_pack(folder: Path, bundle: Path, offset: int) -> PackFiles:
+def check_pack_files(folder: Path, bundle: Path, offset: int) -> PackFiles:
     """Return the one pack in `folder`, made of the pack at `offset` of `bundle`.
 
     Raises `Invalid` unless it holds these bytes and after them only the missing bases of a thin
     pack, and its index has the matching size and checksums.
     """
-    found = _found(folder)
+    files = _find_files(folder)
     with (
-        _opened(found.pack) as pack,
-        _opened(found.index) as index,
-        _opened(bundle) as given,
+        _open(files.pack) as pack,
+        _open(files.index) as index,
+        _open(bundle) as bundle_file,
     ):
-        checksum, objects = _check_pack(pack, given, offset)
+        checksum, objects = _check_pack(pack, bundle_file, offset)
         _check_index(index, checksum, objects)
-    return found
+    return files
 
 
-def _found(folder: Path) -> PackFiles:
+def _find_files(folder: Path) -> PackFiles:
     names = sorted(entry.name for entry in os.scandir(folder) if not entry.name.endswith(_IGNORED))
     if len(names) != 2 or not all(map(_NAME.fullmatch, names)):
-        raise _misfit("it is not one pack with one index")
+        raise _misfit_error("it is not one pack with one index")
     index, pack = (folder / name for name in names)
     if pack.stem != index.stem or pack.suffix == index.suffix:
-        raise _misfit("it is not one pack with one index")
+        raise _misfit_error("it is not one pack with one index")
     return PackFiles(pack, index)
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open(path: Path) -> BinaryIO:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as err:
-        raise _misfit(f"{path.suffix} cannot be opened: {err.strerror}") from err
+        raise _misfit_error(f"{path.suffix} cannot be opened: {err.strerror}") from err
     file = os.fdopen(fd, "rb")
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         file.close()
-        raise _misfit("it is not one pack with one index")
+        raise _misfit_error("it is not one pack with one index")
     return file
 
 
-def _check_pack(pack: BinaryIO, given: BinaryIO, offset: int) -> tuple[bytes, int]:
+def _check_pack(pack: BinaryIO, bundle: BinaryIO, offset: int) -> tuple[bytes, int]:
     """Check a pack; return its checksum and the number of its objects."""
-    given.seek(offset)
-    signature, version, sent = _HEAD.unpack(_exactly(given, _HEAD.size))
-    head = _exactly(pack, _HEAD.size)
+    bundle.seek(offset)
+    signature, version, count = _HEAD.unpack(_read_exactly(bundle, _HEAD.size))
+    head = _read_exactly(pack, _HEAD.size)
     if head[:8] != signature + struct.pack(">I", version):
-        raise _misfit("its pack has another head")
+        raise _misfit_error("its pack has another head")
     (objects,) = struct.unpack_from(">I", head, 8)
     digest = hashlib.sha1(head, usedforsecurity=False)
-    left = os.fstat(given.fileno()).st_size - offset - _HEAD.size - _HASH_BYTES
-    while left > 0:
-        chunk = _exactly(pack, min(left, _CHUNK_BYTES))
-        if chunk != given.read(len(chunk)):
-            raise _misfit("its pack holds other bytes than the bundle")
+    bytes_left = os.fstat(bundle.fileno()).st_size - offset - _HEAD.size - _HASH_BYTES
+    while bytes_left > 0:
+        chunk = _read_exactly(pack, min(bytes_left, _CHUNK_BYTES))
+        if chunk != bundle.read(len(chunk)):
+            raise _misfit_error("its pack holds other bytes than the bundle")
         digest.update(chunk)
-        left -= len(chunk)
+        bytes_left -= len(chunk)
     added = os.fstat(pack.fileno()).st_size - pack.tell() - _HASH_BYTES
-    if objects < sent or (objects > sent) != (added > 0):
-        raise _misfit("its pack counts other objects than it holds")
+    if objects < count or (objects > count) != (added > 0):
+        raise _misfit_error("its pack counts other objects than it holds")
     while added > 0:
-        chunk = _exactly(pack, min(added, _CHUNK_BYTES))
+        chunk = _read_exactly(pack, min(added, _CHUNK_BYTES))
         digest.update(chunk)
         added -= len(chunk)
-    checksum = _exactly(pack, _HASH_BYTES)
+    checksum = _read_exactly(pack, _HASH_BYTES)
     if checksum != digest.digest():
-        raise _misfit("the checksum of its pack is wrong")
+        raise _misfit_error("the checksum of its pack is wrong")
     return checksum, objects
 
 
 def _check_index(index: BinaryIO, checksum: bytes, objects: int) -> None:
-    head = _exactly(index, len(_INDEX_HEAD) + _FANOUT_BYTES)
+    head = _read_exactly(index, len(_INDEX_HEAD) + _FANOUT_BYTES)
     (counted,) = struct.unpack_from(">I", head, len(head) - 4)
     usual = len(head) + objects * _ENTRY_BYTES + 2 * _HASH_BYTES
     far, odd = divmod(os.fstat(index.fileno()).st_size - usual, _FAR_BYTES)
     if not head.startswith(_INDEX_HEAD) or counted != objects or odd or not 0 <= far <= objects:
-        raise _misfit("its index has another size than its pack needs")
+        raise _misfit_error("its index has another size than its pack needs")
     digest = hashlib.sha1(head, usedforsecurity=False)
-    left = usual + far * _FAR_BYTES - len(head) - 2 * _HASH_BYTES
-    while left > 0:
-        chunk = _exactly(index, min(left, _CHUNK_BYTES))
+    bytes_left = usual + far * _FAR_BYTES - len(head) - 2 * _HASH_BYTES
+    while bytes_left > 0:
+        chunk = _read_exactly(index, min(bytes_left, _CHUNK_BYTES))
         digest.update(chunk)
-        left -= len(chunk)
-    named = _exactly(index, _HASH_BYTES)
+        bytes_left -= len(chunk)
+    named = _read_exactly(index, _HASH_BYTES)
     digest.update(named)
-    if named != checksum or _exactly(index, _HASH_BYTES) != digest.digest():
-        raise _misfit("the checksums of its index are wrong")
+    if named != checksum or _read_exactly(index, _HASH_BYTES) != digest.digest():
+        raise _misfit_error("the checksums of its index are wrong")
 
 
-def _exactly(file: BinaryIO, count: int) -> bytes:
+def _read_exactly(file: BinaryIO, count: int) -> bytes:
     data = file.read(count)
     if len(data) != count:
-        raise _misfit("it ends too early")
+        raise _misfit_error("it ends too early")
     return data
 
 
-def _misfit(why: str) -> Invalid:
+def _misfit_error(why: str) -> Invalid:
     return Invalid(f"The bundle was refused: what git made of it does not fit: {why}.")

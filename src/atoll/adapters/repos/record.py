@@ -77,6 +77,6 @@ def all_below(root: Path) -> Iterator[StoredRepository]:
     """Yield every whole repository below `root`, by directory."""
     for top, folders, _ in os.walk(root):
         for name in sorted(folders):
-            if name.endswith(".git") and (found := load(Path(top) / name)) is not None:
-                yield found
+            if name.endswith(".git") and (stored := load(Path(top) / name)) is not None:
+                yield stored
         folders[:] = sorted(n for n in folders if not n.endswith(".git") and n[0] != ".")

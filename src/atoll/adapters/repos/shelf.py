@@ -78,16 +78,16 @@ class Shelf:
         """Make the directories, and remove the remains of a crash. Call once, before use."""
         for folder in (self._settings.repos, self._settings.imports):
             folder.parent.mkdir(parents=True, exist_ok=True)
-            _folder(folder)
-        for left in self._settings.repos.glob(f"{UNFINISHED}*"):
-            shutil.rmtree(left, ignore_errors=True)
-        for left in self._settings.imports.iterdir():
-            shutil.rmtree(left, ignore_errors=True)
+            _make_folder(folder)
+        for unfinished in self._settings.repos.glob(f"{UNFINISHED}*"):
+            shutil.rmtree(unfinished, ignore_errors=True)
+        for unfinished in self._settings.imports.iterdir():
+            shutil.rmtree(unfinished, ignore_errors=True)
 
     async def list(self) -> tuple[StoredRepository, ...]:
         """Return all repositories, by key."""
-        found = await asyncio.to_thread(lambda: list(record.all_below(self._settings.repos)))
-        return tuple(sorted(found, key=lambda stored: stored.key))
+        repositories = await asyncio.to_thread(lambda: list(record.all_below(self._settings.repos)))
+        return tuple(sorted(repositories, key=lambda stored: stored.key))
 
     async def find(self, key: str, org_id: OrgId) -> StoredRepository:
         """Return a repository by its key, of an upload that of this organization. Raises
@@ -103,8 +103,8 @@ class Shelf:
             # Uploads of before lie in one folder, whosever they are.
             places = (uploads, uploads / org_id) if org_id else (uploads,)
             folders = (folder for place in places for folder in place.glob(f"*-{key}.git"))
-            found = (record.load(folder) for folder in folders)
-            return next((one for one in found if one is not None and one.org_id == org_id), None)
+            records = (record.load(folder) for folder in folders)
+            return next((one for one in records if one is not None and one.org_id == org_id), None)
         # The key must equal the record's, so a crafted key leads nowhere else.
         if ".." in key or "\0" in key:
             return None
@@ -122,19 +122,19 @@ class Shelf:
         there = await asyncio.to_thread(self._load, remote.key)
         if there is not None:
             await line.bring(there.path, self._caps, report)
-            fresh = await self._freshened(there)
+            fresh = await self._with_size_and_time(there)
             await self.changed(there.path)
             return fresh
         target = self._settings.repos / remote.folder
         stored = StoredRepository(
             remote.key, remote.name, remote.repo_url, target, 0, datetime.now(UTC)
         )
-        async with self._made(stored) as unfinished:
+        async with self._make(stored) as unfinished:
             await line.bring(unfinished, self._caps, report)
-        return await self._freshened(stored)
+        return await self._with_size_and_time(stored)
 
     @contextlib.asynccontextmanager
-    async def _made(self, stored: StoredRepository) -> AsyncIterator[Path]:
+    async def _make(self, stored: StoredRepository) -> AsyncIterator[Path]:
         """Make a bare repository, which is moved to its place only when the body succeeds."""
         scratch = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=self._settings.repos))
         try:
@@ -148,7 +148,7 @@ class Shelf:
         finally:
             await remove_tree(scratch)
 
-    async def _freshened(self, stored: StoredRepository) -> StoredRepository:
+    async def _with_size_and_time(self, stored: StoredRepository) -> StoredRepository:
         size = await asyncio.to_thread(record.object_bytes, stored.path)
         fresh = replace(stored, bytes=size, fetched_at=datetime.now(UTC))
         await asyncio.to_thread(record.save, fresh)
@@ -163,19 +163,19 @@ class Shelf:
             )
         )
         lines = (line.split(" ", 1) for line in listing.decode("utf-8", "replace").splitlines())
-        found = [Ref(name, commit) for commit, name in lines]
+        refs = [Ref(name, commit) for commit, name in lines]
         head = (await self._git.run(GitCall(("symbolic-ref", "-q", "HEAD"), stored.path))).out
         first = head.decode("utf-8", "replace").strip()
-        return tuple(sorted(found, key=lambda ref: ref.name != first))
+        return tuple(sorted(refs, key=lambda ref: ref.name != first))
 
     async def have(self, stored: StoredRepository, commits: tuple[str, ...]) -> tuple[str, ...]:
         """Return the commits that the repository has with everything they depend on."""
-        asked = "".join(f"{commit}\n" for commit in commits).encode()
+        lines = "".join(f"{commit}\n" for commit in commits).encode()
         answer = await self._git.ask(
             GitCall(
                 ("cat-file", "--batch-check=%(objectname) %(objecttype)"),
                 stored.path,
-                stdin=asked,
+                stdin=lines,
             )
         )
         lines = (line.split() for line in answer.decode().splitlines())
@@ -240,9 +240,9 @@ class Shelf:
             await asyncio.to_thread(intake.hand_over, into.path / "objects")
         if refs:
             there = [ref.name for ref in await self.refs(into)]
-            gone = rivals({ref.name for ref in refs}, there)
+            rivals_there = rivals({ref.name for ref in refs}, there)
             # In two steps: git checks for room before it deletes.
-            await self._set_refs(into, [f"delete {name}" for name in gone])
+            await self._set_refs(into, [f"delete {name}" for name in rivals_there])
             await self._set_refs(into, [f"update {ref.name} {ref.commit}" for ref in refs])
         await self.changed(into.path)
 
@@ -262,7 +262,7 @@ class Shelf:
             fresh = StoredRepository(
                 source.key, source.name, source.repo_url, target, 0, now, org_id
             )
-            async with self._made(fresh):
+            async with self._make(fresh):
                 return fresh
         return replace(there, repo_url=source.repo_url or there.repo_url)
 
@@ -271,13 +271,13 @@ class Shelf:
         if head is not None:
             target = f"refs/heads/{head}"
             await self._git.ask(GitCall(("symbolic-ref", "HEAD", target), stored.path))
-        return await self._freshened(stored)
+        return await self._with_size_and_time(stored)
 
 
 def _put_in_place(bare: Path, stored: StoredRepository, root: Path) -> None:
     record.save(replace(stored, path=bare))
     for folder in reversed(stored.path.relative_to(root).parents):
-        _folder(root / folder)
+        _make_folder(root / folder)
     for top, folders, _ in os.walk(bare):
         Path(top).chmod(0o755)
         folders[:] = [name for name in folders if name != "objects"]
@@ -292,7 +292,7 @@ def _open_to_importer(scratch: Path) -> None:
     scratch.chmod(0o711)
 
 
-def _folder(path: Path) -> None:
+def _make_folder(path: Path) -> None:
     # Others may pass through on the way to a repository, not list the directory; whatever the
     # umask.
     if not path.is_dir():

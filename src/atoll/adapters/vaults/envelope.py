@@ -87,8 +87,8 @@ class EnvelopeVault:
         """See the port. Made with the newest master key: it changes when that does."""
         self._refresh()
         key = hmac.digest(self._newest.secret, _PRINTS, "sha256")
-        told = hmac.new(key, _join_with_lengths(b"", (org_id, value)), "sha256")
-        return told.hexdigest()[:FINGERPRINT_DIGITS]
+        mac = hmac.new(key, _join_with_lengths(b"", (org_id, value)), "sha256")
+        return mac.hexdigest()[:FINGERPRINT_DIGITS]
 
     def add(self) -> str:
         """See `ports.vault.Masters`."""
@@ -115,8 +115,8 @@ class EnvelopeVault:
         self._newest = self._take(keys)
 
     def _refresh(self) -> None:
-        """Take over what another control plane changed. Whoever seals in a transaction is sure of
-        the newest key: a rotation stores it before its own transaction begins."""
+        """Load the keys that another control plane changed. A seal within a transaction has the
+        newest key: a rotation stores it before its own transaction begins."""
         keys = self._reload()
         if keys and [key.id for key in keys] != [*self._keys]:
             self._newest = self._take(keys)

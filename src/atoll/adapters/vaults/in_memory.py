@@ -47,9 +47,9 @@ class InMemoryVault:
 
     def retire(self) -> int:
         """See `ports.vault.Masters`."""
-        gone = len(self._keys) - 1
+        count = len(self._keys) - 1
         del self._keys[:-1]
-        return gone
+        return count
 
     def _check(self, sealed: Sealed, binding: Binding) -> None:
         if sealed.key_id not in self._keys:

@@ -21,7 +21,7 @@ COMMAND_SECONDS = 30.0
 
 def read_keys(text: str, source: str) -> tuple[MasterKey, ...]:
     """Return the keys of a text. Raises `Failed` naming `source` and the line's number."""
-    found: list[MasterKey] = []
+    keys: list[MasterKey] = []
     for number, line in enumerate(text.splitlines(), 1):
         word = line.strip()
         if not word or word.startswith("#"):
@@ -32,10 +32,10 @@ def read_keys(text: str, source: str) -> tuple[MasterKey, ...]:
             key = b""
         if len(key) != KEY_BYTES:
             raise Failed(f"{source}: line {number} is no master key (32 bytes in base64)")
-        found.append(MasterKey(key))
-    if not found:
+        keys.append(MasterKey(key))
+    if not keys:
         raise Failed(f"{source} holds no master key (32 bytes in base64, one a line)")
-    return tuple(found)
+    return tuple(keys)
 
 
 def spell_keys(keys: Sequence[MasterKey]) -> str:
@@ -52,16 +52,20 @@ class KeyFile:
     def load(self) -> tuple[MasterKey, ...]:
         """Return the keys; one is made when there is no file. Raises `Failed`: the file is open to
         others, no plain file, or no list of keys."""
-        kept = self.reload()
-        if kept is None:
-            kept = (MasterKey(secrets.token_bytes(KEY_BYTES)),)
-            self.save(kept)
-        return kept
+        keys = self.reload()
+        if keys is None:
+            keys = (MasterKey(secrets.token_bytes(KEY_BYTES)),)
+            self.save(keys)
+        return keys
 
     def reload(self) -> tuple[MasterKey, ...] | None:
         """Return the keys, None when there is no file. Raises `Failed` as `load` does."""
-        kept = read_private(self._path, MAX_BYTES)
-        return None if kept is None else read_keys(kept.decode("ascii", "replace"), self._path.name)
+        content = read_private(self._path, MAX_BYTES)
+        return (
+            None
+            if content is None
+            else read_keys(content.decode("ascii", "replace"), self._path.name)
+        )
 
     def save(self, keys: Sequence[MasterKey]) -> None:
         """Replace the file, whole and durably. Raises `Failed`."""
@@ -79,8 +83,8 @@ def from_command(argv: Sequence[str]) -> tuple[MasterKey, ...]:
             list(argv), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=COMMAND_SECONDS
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        said = error.strerror if isinstance(error, OSError) else f"over {COMMAND_SECONDS:g} s"
-        raise Failed(f"master_key_command {argv[0]} did not run to its end: {said}") from None
+        reason = error.strerror if isinstance(error, OSError) else f"over {COMMAND_SECONDS:g} s"
+        raise Failed(f"master_key_command {argv[0]} did not run to its end: {reason}") from None
     if done.returncode != 0:
         raise Failed(f"master_key_command {argv[0]} failed with status {done.returncode}")
     text = done.stdout[:MAX_BYTES].decode("ascii", "replace")

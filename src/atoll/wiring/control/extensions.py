@@ -19,8 +19,8 @@ from atoll.adapters.apart.choice import DISABLED, ExtensionTroubles, read_choice
 from atoll.adapters.apart.extension import call_on_loop, guard_extension
 from atoll.adapters.apart.guard import Guard
 from atoll.adapters.apart.installed import find_point, is_ours, points, reserved_names
-from atoll.adapters.apart.loop import ApartLoop, Broken
-from atoll.adapters.apart.shape import checked_claims, refuse_misshapen
+from atoll.adapters.apart.loop import ApartLoop, CallBroken
+from atoll.adapters.apart.shape import check_claims, refuse_misshapen
 from atoll.adapters.clocks.system import SystemClock
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.domain.errors import AtollError, Failed, Invalid
@@ -158,11 +158,11 @@ def _foreign(
     except TimeoutError as err:
         loop.close()
         raise Failed(f"it was not made within {MAKE_SECONDS:g} s: it hangs or blocks") from err
-    except (Exception, Broken) as err:
+    except (Exception, CallBroken) as err:
         # Another project's code at its root: its fault must not keep Atoll from starting.
         loop.close()
         _log.exception("extension_broke", extension=point.name)
-        told = str(err) if isinstance(err, Broken) else f"{type(err).__name__}: {err}"
+        told = str(err) if isinstance(err, CallBroken) else f"{type(err).__name__}: {err}"
         raise Failed(f"it cannot be made: {told[:300]}") from err
     guard = Guard(name, loop, now=SystemClock().now, changed=changed)
     clients = HttpRuntimeClients()
@@ -204,7 +204,7 @@ def _made(
         answer = inner.capabilities()
     except AtollError as error:
         return inner, name, error  # it says on purpose that it is not available
-    return inner, name, checked_claims(inner, AnswerJudge(name).capabilities(answer))
+    return inner, name, check_claims(inner, AnswerJudge(name).capabilities(answer))
 
 
 def _package(point: EntryPoint) -> str:
