@@ -75,7 +75,7 @@ async def test_package_is_fetched_tried_and_then_known(
     assert [one.version for one in shelf.remove("acp:own", None)] == ["2.5.0"]
     assert not (tmp_path / "home" / "agents" / "acp-own").exists()
     with pytest.raises(Invalid, match="atoll agent add acp:own"):
-        layers.find_agent("acp:own")
+        layers.known("acp:own")
 
 
 def test_script_of_node_brings_a_node_of_its_own(

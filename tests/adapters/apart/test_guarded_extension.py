@@ -84,7 +84,7 @@ async def apart() -> AsyncIterator[Apart]:
     for gate in made.gates:
         gate.set()
     for loop in made.loops:
-        assert await loop.closed(10)
+        assert await loop.wait_closed(10)
 
 
 def request() -> Provision:

@@ -12,9 +12,9 @@ from atoll.domain.people.bearer import (
     BearerClaims,
     BearerRequest,
     SubscriptionRequest,
-    believed,
+    claims_hold,
     ends_at,
-    known,
+    read_capabilities,
 )
 from atoll.domain.people.capability import Capability
 from atoll.wire.words.events import ActorKind
@@ -41,7 +41,7 @@ CLAIMS = BearerClaims(
 
 
 def _holds(at: datetime = NOW, issuer: str = "https://atoll.example", **changed: Any) -> bool:
-    return believed(replace(CLAIMS, **changed), issuer=issuer, now=at)
+    return claims_hold(replace(CLAIMS, **changed), issuer=issuer, now=at)
 
 
 def test_token_holds_from_its_making_until_its_end() -> None:
@@ -104,4 +104,4 @@ def test_token_ends_with_the_one_it_is_made_from() -> None:
 
 
 def test_unknown_capability_gives_nothing() -> None:
-    assert known(("sandbox.read", "sandbox.everything")) == {Capability.SANDBOX_READ}
+    assert read_capabilities(("sandbox.read", "sandbox.everything")) == {Capability.SANDBOX_READ}

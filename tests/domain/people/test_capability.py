@@ -8,7 +8,7 @@ from atoll.domain.people.capability import (
     ROLE_CAPABILITIES,
     Capability,
     capabilities_of,
-    delegated,
+    delegate,
     role_claims,
 )
 from atoll.domain.people.principal import LOCAL_PERSON, SYSTEM
@@ -54,15 +54,15 @@ def test_role_claims(role: OrgRole, sovereign: bool, claims: tuple[str, ...]) ->
 
 def test_delegation_is_a_subset() -> None:
     own = ROLE_CAPABILITIES[OrgRole.VIEWER]
-    assert delegated(own, None) == own
-    assert delegated(own, ["sandbox.read"]) == {Capability.SANDBOX_READ}
-    assert delegated(own, []) == frozenset()
+    assert delegate(own, None) == own
+    assert delegate(own, ["sandbox.read"]) == {Capability.SANDBOX_READ}
+    assert delegate(own, []) == frozenset()
 
 
 @pytest.mark.parametrize("asked", ["sandbox.create", "no.such", "", "SANDBOX.READ", "*"])
 def test_delegation_of_what_one_has_not_is_forbidden(asked: str) -> None:
     with pytest.raises(Forbidden, match="do not have it yourself"):
-        delegated(ROLE_CAPABILITIES[OrgRole.VIEWER], ["sandbox.read", asked])
+        delegate(ROLE_CAPABILITIES[OrgRole.VIEWER], ["sandbox.read", asked])
 
 
 def test_single_person_and_system_may_do_everything() -> None:

@@ -12,9 +12,9 @@ from atoll.domain.people.cli_login import (
     MAX_OF_CLIENT,
     MAX_PENDING,
     CliLogin,
-    makes_room,
+    find_displaced,
+    printable_machine,
     read_code,
-    shown_machine,
     spell_code,
 )
 
@@ -32,9 +32,9 @@ def test_code_is_read_however_it_is_typed(typed: str) -> None:
 
 
 def test_machine_is_shown_without_what_cannot_be_seen() -> None:
-    assert shown_machine("lap\x1btop") == "laptop"
-    assert shown_machine("\x1b") == "a command line"
-    assert len(shown_machine("x" * 100)) == 60
+    assert printable_machine("lap\x1btop") == "laptop"
+    assert printable_machine("\x1b") == "a command line"
+    assert len(printable_machine("x" * 100)) == 60
 
 
 def test_login_is_confirmed_by_a_person() -> None:
@@ -52,18 +52,18 @@ def waiting(addresses: Iterable[str]) -> list[CliLogin]:
 
 def test_client_has_a_bound_of_its_own() -> None:
     crowd = waiting(f"2001:db8::{low:x}" for low in range(MAX_OF_CLIENT))
-    assert makes_room(crowd, "2001:db8:0:1::1") is None
-    assert makes_room(crowd[1:], "2001:db8::ffff") is None
+    assert find_displaced(crowd, "2001:db8:0:1::1") is None
+    assert find_displaced(crowd[1:], "2001:db8::ffff") is None
     with pytest.raises(LimitReached):
-        makes_room(crowd, "2001:db8::ffff")
+        find_displaced(crowd, "2001:db8::ffff")
 
 
 def test_login_of_the_client_with_most_gives_way() -> None:
     few = ["192.0.2.1", "192.0.2.2"]
     crowd = waiting([*few, *(f"198.51.100.{at % 15}" for at in range(MAX_PENDING - 2))])
-    given = makes_room(crowd, "203.0.113.1")
+    given = find_displaced(crowd, "203.0.113.1")
     assert given == crowd[2]
     confirmed = [replace(one, person=PrincipalId("usr_a")) for one in crowd]
-    assert makes_room([*confirmed[:-1], crowd[-1]], "203.0.113.1") == crowd[-1]
+    assert find_displaced([*confirmed[:-1], crowd[-1]], "203.0.113.1") == crowd[-1]
     with pytest.raises(LimitReached):
-        makes_room(confirmed, "203.0.113.1")
+        find_displaced(confirmed, "203.0.113.1")

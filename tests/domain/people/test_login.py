@@ -11,10 +11,10 @@ from atoll.domain.people.login import (
     SESSION_LIFE,
     TICKET_LIFE,
     LoginBook,
+    count_guess,
     fingerprint,
-    guessed,
     page_key,
-    redeemed,
+    redeem,
     spell_secret,
     wait_seconds,
     with_ticket,
@@ -40,20 +40,20 @@ def test_fingerprint_of_lone_surrogate_does_not_fail() -> None:
 
 
 def test_ticket_redeemed_once_opens_a_session_and_is_gone() -> None:
-    book = redeemed(with_ticket(LoginBook(), "t", NOW), "t", "s", NOW)
+    book = redeem(with_ticket(LoginBook(), "t", NOW), "t", "s", NOW)
     assert book is not None
     assert book.sessions[0].fingerprint == fingerprint("s")
     assert book.sessions[0].expires_at == NOW + SESSION_LIFE
-    assert redeemed(book, "t", "s2", NOW) is None
+    assert redeem(book, "t", "s2", NOW) is None
 
 
 def test_ticket_after_ten_minutes_is_worth_nothing() -> None:
     book = with_ticket(LoginBook(), "t", NOW)
-    assert redeemed(book, "t", "s", NOW + TICKET_LIFE) is None
+    assert redeem(book, "t", "s", NOW + TICKET_LIFE) is None
 
 
 def test_ticket_unknown_is_worth_nothing() -> None:
-    assert redeemed(with_ticket(LoginBook(), "t", NOW), "u", "s", NOW) is None
+    assert redeem(with_ticket(LoginBook(), "t", NOW), "u", "s", NOW) is None
 
 
 def test_tickets_past_the_bound_push_the_oldest_out() -> None:
@@ -61,13 +61,13 @@ def test_tickets_past_the_bound_push_the_oldest_out() -> None:
     for number in range(MAX_TICKETS + 1):
         book = with_ticket(book, f"t{number}", NOW)
     assert len(book.tickets) == MAX_TICKETS
-    assert redeemed(book, "t0", "s", NOW) is None
+    assert redeem(book, "t0", "s", NOW) is None
 
 
 def test_sessions_past_the_bound_push_the_oldest_out() -> None:
     book = LoginBook()
     for number in range(MAX_SESSIONS + 1):
-        opened = redeemed(with_ticket(book, "t", NOW), "t", f"s{number}", NOW)
+        opened = redeem(with_ticket(book, "t", NOW), "t", f"s{number}", NOW)
         assert opened is not None
         book = opened
     assert len(book.sessions) == MAX_SESSIONS
@@ -75,7 +75,7 @@ def test_sessions_past_the_bound_push_the_oldest_out() -> None:
 
 
 def test_session_ended_is_forgotten_and_an_unknown_one_changes_nothing() -> None:
-    book = redeemed(with_ticket(LoginBook(), "t", NOW), "t", "s", NOW)
+    book = redeem(with_ticket(LoginBook(), "t", NOW), "t", "s", NOW)
     assert book is not None
     assert without_session(book, "other") == book
     assert without_session(book, "s") == replace(book, sessions=())
@@ -84,9 +84,9 @@ def test_session_ended_is_forgotten_and_an_unknown_one_changes_nothing() -> None
 def test_guesses_up_to_the_limit_need_no_wait_and_beyond_it_until_the_window_ends() -> None:
     guesses = None
     for _ in range(MAX_GUESSES - 1):
-        guesses = guessed(guesses, NOW)
+        guesses = count_guess(guesses, NOW)
     assert wait_seconds(guesses, NOW) == 0
-    guesses = guessed(guesses, NOW)
+    guesses = count_guess(guesses, NOW)
     assert wait_seconds(guesses, NOW) == GUESS_WINDOW.total_seconds()
     assert wait_seconds(guesses, NOW + GUESS_WINDOW) == 0
     assert wait_seconds(None, NOW) == 0
@@ -94,7 +94,7 @@ def test_guesses_up_to_the_limit_need_no_wait_and_beyond_it_until_the_window_end
 
 def test_guess_after_the_window_begins_a_new_count() -> None:
     later = NOW + GUESS_WINDOW + timedelta(seconds=1)
-    assert guessed(guessed(None, NOW), later).count == 1
+    assert count_guess(count_guess(None, NOW), later).count == 1
 
 
 def test_page_key_is_one_session_s_and_needs_the_server_s_secret() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from atoll.domain.ids import PrincipalId, SessionId
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.person import Person, PersonSession, newcomer, own_route, shown_agent
+from atoll.domain.people.person import Person, PersonSession, newcomer, own_route, printable_agent
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -29,8 +29,8 @@ def test_route_is_one_of_our_page(text: str, route: str) -> None:
 
 
 def test_agent_is_shown_without_what_cannot_be_seen() -> None:
-    assert shown_agent(" Mozilla\x1b[2J/5.0\u202e ") == "Mozilla[2J/5.0"
-    assert len(shown_agent("x" * 500)) == 120
+    assert printable_agent(" Mozilla\x1b[2J/5.0\u202e ") == "Mozilla[2J/5.0"
+    assert len(printable_agent("x" * 500)) == 120
 
 
 def test_newcomer_may_do_nothing_but_manage_themselves() -> None:

@@ -19,7 +19,7 @@ from atoll.domain.ids import (
     TerminalId,
 )
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.name import own_name, shown_name, unlike_names
+from atoll.domain.people.name import own_name, printable_name, unlike_names
 from atoll.domain.people.principal import GuestAccess
 from atoll.domain.people.share import (
     Guest,
@@ -118,7 +118,7 @@ def test_link_within_bounds_is_taken() -> None:
 
 
 def test_names_of_guests_are_trimmed_or_made_of_their_id() -> None:
-    assert shown_name("  Zoë ") == "Zoë"
+    assert printable_name("  Zoë ") == "Zoë"
     assert guest_name(GuestId("gu_abcdef")) == "guest abcd"
 
 
@@ -150,7 +150,7 @@ def test_guest_may_take_any_other_name_that_can_be_shown() -> None:
 )
 def test_name_of_blank_letters_or_stacked_marks_is_refused(name: str) -> None:
     with pytest.raises(Invalid, match="printable"):
-        shown_name(name)
+        printable_name(name)
 
 
 @pytest.mark.parametrize("name", ["Зоя", "Ελένη", "Nguyễn Văn", "अदिति", "王小明", "Al-Amin"])

@@ -14,11 +14,11 @@ from atoll.domain.people.token import (
     Token,
     TokenLives,
     TokenRequest,
-    allowed,
     expiry_of,
+    granted_capabilities,
     is_token,
+    is_use_fresh,
     spell_token,
-    use_is_noted,
 )
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -46,19 +46,19 @@ def test_changed_cut_or_lengthened_text_is_no_token() -> None:
 
 def test_token_has_what_its_maker_has_or_less() -> None:
     own = frozenset({Capability.SANDBOX_READ, Capability.TOKEN_MANAGE})
-    assert allowed(own, None, inside=False) == own
-    assert allowed(own, ["sandbox.read"], inside=False) == {Capability.SANDBOX_READ}
+    assert granted_capabilities(own, None, inside=False) == own
+    assert granted_capabilities(own, ["sandbox.read"], inside=False) == {Capability.SANDBOX_READ}
     for word in ("sandbox.create", "no.such", "SANDBOX.READ", ""):
         with pytest.raises(Forbidden):
-            allowed(own, [word], inside=False)
+            granted_capabilities(own, [word], inside=False)
 
 
 def test_token_of_a_sandbox_never_reaches_approvals_tokens_or_secrets() -> None:
-    inside = allowed(EVERY_CAPABILITY, None, inside=True)
+    inside = granted_capabilities(EVERY_CAPABILITY, None, inside=True)
     assert inside == EVERY_CAPABILITY - NEVER_INSIDE and Capability.SANDBOX_READ in inside
     for one in ("approval.decide", "token.manage", "secret.read", "system.manage", "org.manage"):
         with pytest.raises(Forbidden):
-            allowed(EVERY_CAPABILITY, [one], inside=True)
+            granted_capabilities(EVERY_CAPABILITY, [one], inside=True)
 
 
 def test_life_is_the_default_or_what_the_administrator_allows() -> None:
@@ -86,7 +86,7 @@ def test_use_is_noted_once_a_minute() -> None:
     token = Token(
         TokenId("t"), PERSONAL_ORG, PrincipalId("p"), "x", "m", (), NOW, NOW + timedelta(days=1)
     )
-    assert not use_is_noted(token, NOW)
+    assert not is_use_fresh(token, NOW)
     used = replace(token, used_at=NOW)
-    assert use_is_noted(used, NOW + timedelta(seconds=59))
-    assert not use_is_noted(used, NOW + timedelta(seconds=60))
+    assert is_use_fresh(used, NOW + timedelta(seconds=59))
+    assert not is_use_fresh(used, NOW + timedelta(seconds=60))

@@ -20,7 +20,7 @@ from atoll.domain.repository.project_file import (
     read_project,
 )
 from atoll.domain.repository.project_schema import project_schema
-from atoll.domain.sandboxes.project import widened
+from atoll.domain.sandboxes.project import widen
 from atoll.wire.words.library import ProposalKind
 from atoll.wire.words.networks import NetworkMode
 from tests.places import ROOT
@@ -274,7 +274,7 @@ def test_each_host_is_a_proposal_of_its_own_and_bound_to_the_digest() -> None:
     )
     other = read_project(b"network: [npm, api.acme.dev, '*.acme.dev']")
     assert project_digest(other) != project_digest(content)
-    network = widened(Network(mode=NetworkMode.NONE, egress=("a.b",)), content)
+    network = widen(Network(mode=NetworkMode.NONE, egress=("a.b",)), content)
     assert network.mode is NetworkMode.NONE
     assert network.egress == ("a.b", "preset:npm", "api.acme.dev", "*.cdn.acme.dev")
     many = json.dumps({"network": [f"h{number}.acme.dev" for number in range(30)]})

@@ -24,9 +24,9 @@ from atoll.domain.sandboxes.steps.child import (
     check_parent,
     check_quota,
     child_key,
-    child_made,
     child_profile,
     child_request,
+    count_child,
 )
 from atoll.domain.sandboxes.stimulus import ChildMade, ParentEnded
 from atoll.domain.sandboxes.task import TaskRequest
@@ -94,11 +94,11 @@ def test_quota_counts_what_lives_and_what_was_made_within_an_hour() -> None:
     made = PARENT
     for minutes in range(3):
         check_quota(quota, made, (), NOW)
-        made = child_made(made, NOW + timedelta(minutes=minutes))
+        made = count_child(made, NOW + timedelta(minutes=minutes))
     with pytest.raises(LimitReached, match="within an hour"):
         check_quota(quota, made, (), NOW + timedelta(minutes=3))
     check_quota(quota, made, (), NOW + HOUR)
-    assert len(child_made(made, NOW + HOUR).children_made) == 3
+    assert len(count_child(made, NOW + HOUR).children_made) == 3
 
 
 def test_recipe_of_a_child_is_its_parents_one_generation_less() -> None:

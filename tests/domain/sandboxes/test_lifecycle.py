@@ -24,7 +24,7 @@ from atoll.domain.sandboxes.lifetime import (
     idle_deadline,
     warning_at,
 )
-from atoll.domain.sandboxes.owed import passing
+from atoll.domain.sandboxes.owed import is_passing
 from atoll.domain.sandboxes.sandbox import (
     Attachment,
     PulledTip,
@@ -36,7 +36,7 @@ from atoll.domain.sandboxes.sandbox import (
     may_manage,
     may_see,
 )
-from atoll.domain.sandboxes.steps.noted import MAX_PULLED
+from atoll.domain.sandboxes.steps.notes import MAX_PULLED
 from atoll.domain.sandboxes.stimulus import (
     AcceptEnd,
     Broke,
@@ -60,7 +60,7 @@ from atoll.domain.sandboxes.stimulus import (
     TornDown,
     Touched,
 )
-from atoll.domain.sandboxes.task import Task, given
+from atoll.domain.sandboxes.task import Task, mark_given
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.networks import NetworkMode
 from atoll.wire.words.people import OrgRole
@@ -402,7 +402,7 @@ def test_destruction_on_a_host_that_is_not_trusted_rests_and_may_be_requested_ag
     assert step(held, TeardownFailed(1, "another key", stands), NOW) == (held, ())
     again, told = step(held, TeardownFailed(1, "a third key", stands), NOW)
     assert (again.reason, told) == ("a third key", ())
-    assert passing(DESTROYING) and not passing(held)
+    assert is_passing(DESTROYING) and not is_passing(held)
     assert step(DESTROYING, Destroy(None), NOW) == (DESTROYING, ())
     assert step(held, Destroy(None), NOW) == (held, (Teardown(1, keep_state=False),))
     assert not after(held, TeardownFailed(1, "cannot be reached")).leftovers
@@ -574,7 +574,7 @@ TestLife.settings = settings(max_examples=examples(40), stateful_step_count=40)
 
 def test_reached_records_what_became_of_the_task() -> None:
     begun = after(replace(new_sandbox(), task=Task("Go.")), Requested())
-    told = given(Task("Go."))
+    told = mark_given(Task("Go."))
     ready, instructions = step(begun, Reached(1, Attachment(), task=told), NOW)
     assert ready.task == told
     assert Append("task.given") in instructions

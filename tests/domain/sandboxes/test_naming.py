@@ -6,11 +6,11 @@ from atoll.domain.errors import Invalid
 from atoll.domain.sandboxes import naming
 from atoll.domain.sandboxes.naming import (
     MAX_NAME,
-    bent,
     default_name,
     free_name,
     read_name,
-    spoken_name,
+    speakable_name,
+    to_allowed_name,
 )
 
 
@@ -36,7 +36,7 @@ def test_default_name_follows_repository_or_profile() -> None:
 
 @given(st.text())
 def test_bent_text_always_fits(text: str) -> None:
-    assert read_name(bent(text))
+    assert read_name(to_allowed_name(text))
 
 
 @given(st.text(alphabet="abc", min_size=1, max_size=63), st.integers(0, 12))
@@ -54,11 +54,11 @@ def test_free_name_counts_on_until_one_is_free() -> None:
 
 
 def test_spoken_name_is_two_words_after_its_base_and_free() -> None:
-    first = spoken_name("app", "abcdef", ())
+    first = speakable_name("app", "abcdef", ())
     assert read_name(first) == first and first.startswith("app-") and first.count("-") == 2
-    second = spoken_name("app", "abcdef", {first})
+    second = speakable_name("app", "abcdef", {first})
     assert second != first
-    assert len(read_name(spoken_name("x" * 100, "abcdef", ()))) <= MAX_NAME
+    assert len(read_name(speakable_name("x" * 100, "abcdef", ()))) <= MAX_NAME
 
 
 def test_words_of_names_look_unlike_each_other() -> None:
@@ -69,4 +69,4 @@ def test_words_of_names_look_unlike_each_other() -> None:
 
 def test_spoken_name_counts_on_when_all_pairs_are_taken() -> None:
     taken = {f"app-{one}-{two}" for one in naming._QUALITIES for two in naming._ANIMALS}
-    assert spoken_name("app", "abcdef", taken) == "app-abcdef"
+    assert speakable_name("app", "abcdef", taken) == "app-abcdef"

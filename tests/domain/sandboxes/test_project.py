@@ -16,10 +16,10 @@ from atoll.domain.sandboxes.project import (
     ProjectRequest,
     SandboxProject,
     failure_of,
+    mark_setup_begun,
+    mark_setup_ended,
     project_of,
-    setup_began,
-    setup_ended,
-    widened,
+    widen,
 )
 from atoll.domain.sandboxes.sandbox import Attachment, CreateSandbox, RepoRequest, Sandbox
 from atoll.domain.sandboxes.stimulus import (
@@ -88,7 +88,7 @@ def test_project_that_nobody_approved_adds_nothing() -> None:
 
 def test_preset_is_added_once_and_no_mode_is_opened() -> None:
     network = Network(egress=("preset:npm",), mode=NetworkMode.NONE)
-    assert widened(network, FILE) == network
+    assert widen(network, FILE) == network
 
 
 def test_first_repository_is_the_one_that_counts() -> None:
@@ -118,7 +118,7 @@ def ready(project: SandboxProject | None, reached: SandboxProject | None) -> San
 
 
 def test_setup_runs_and_ends_with_its_own_terminal_only() -> None:
-    sandbox = ready(PROJECT, setup_began(PROJECT, "t_1"))
+    sandbox = ready(PROJECT, mark_setup_begun(PROJECT, "t_1"))
     assert sandbox.project is not None and sandbox.project.state is SetupState.RUNNING
     other, events = told(sandbox, SetupEnded("t_2", None))
     assert other == sandbox and events == []
@@ -132,7 +132,7 @@ def test_setup_runs_and_ends_with_its_own_terminal_only() -> None:
 
 def test_setup_that_did_not_open_has_failed() -> None:
     begun, _ = told(replace(new_sandbox(), project=PROJECT), Requested())
-    failed, events = told(begun, Reached(1, Attachment(), project=setup_ended(PROJECT, "no")))
+    failed, events = told(begun, Reached(1, Attachment(), project=mark_setup_ended(PROJECT, "no")))
     assert failed.project is not None and failed.project.reason == "no"
     assert events == ["sandbox.setup_ended"]
 
@@ -144,7 +144,7 @@ def test_report_about_a_sandbox_without_a_project_changes_nothing(stimulus: Stim
 
 
 def test_setup_that_a_stop_broke_off_has_failed_and_one_that_waits_waits() -> None:
-    running = setup_began(PROJECT, "t_1")
+    running = mark_setup_begun(PROJECT, "t_1")
     assert ready(PROJECT, PROJECT).project == PROJECT
     broken = ready(running, running).project
     assert broken is not None and broken.state is SetupState.FAILED
@@ -155,7 +155,7 @@ def test_setup_that_a_stop_broke_off_has_failed_and_one_that_waits_waits() -> No
 
 
 def test_recreate_runs_the_setup_again_where_there_is_one() -> None:
-    done = setup_ended(PROJECT, None)
+    done = mark_setup_ended(PROJECT, None)
     fresh, _ = told(ready(done, done), Recreate())
     assert fresh.project == PROJECT and fresh.state is State.PROVISIONING
     none = project_of(replace(DECIDED, content=ProjectFile("x")), REQUEST)

@@ -9,7 +9,7 @@ from atoll.domain.event import Json
 from atoll.domain.hosts.relocation import Relocation, RelocationPhase
 from atoll.domain.sandboxes.instruction import Append, Relocate, Teardown
 from atoll.domain.sandboxes.lifecycle import step
-from atoll.domain.sandboxes.owed import owed_work, passing
+from atoll.domain.sandboxes.owed import is_passing, owed_work
 from atoll.domain.sandboxes.sandbox import Attachment, Sandbox
 from atoll.domain.sandboxes.stimulus import (
     Destroy,
@@ -119,7 +119,7 @@ def test_relocation_is_owed_until_it_ended() -> None:
     assert second == (COPYING, Relocate())
     started = after(CLEARING, Start())
     assert owed_work(started, ending=False)[-1] == (started, Relocate())
-    assert passing(COPYING) and passing(PROVISIONING)
-    assert not passing(after(CLEARING, RelocationEnded(GOING)))
+    assert is_passing(COPYING) and is_passing(PROVISIONING)
+    assert not is_passing(after(CLEARING, RelocationEnded(GOING)))
     stopped = after(READY, Stop())
-    assert not passing(stopped)
+    assert not is_passing(stopped)

@@ -11,7 +11,15 @@ from atoll.domain.repository.branch import (
     proposed_branch,
     read_branch,
 )
-from atoll.domain.sandboxes.task import Task, TaskRequest, again, failed, given, queued, read_task
+from atoll.domain.sandboxes.task import (
+    Task,
+    TaskRequest,
+    enqueue_task,
+    mark_failed,
+    mark_given,
+    read_task,
+    reset_task,
+)
 from atoll.wire.words.sandboxes import MAX_TASK_PROMPT, AgentMode, TaskState
 
 
@@ -108,8 +116,8 @@ def test_task_at_a_terminal_asks_by_its_agents_own_settings() -> None:
 
 def test_task_follows_its_agent() -> None:
     task = Task("Go.")
-    assert given(task).state is TaskState.GIVEN
-    lost = failed(task, "no key")
+    assert mark_given(task).state is TaskState.GIVEN
+    lost = mark_failed(task, "no key")
     assert (lost.state, lost.reason) == (TaskState.FAILED, "no key")
-    assert again(lost) == task
-    assert queued(task, 2).state is TaskState.QUEUED
+    assert reset_task(lost) == task
+    assert enqueue_task(task, 2).state is TaskState.QUEUED

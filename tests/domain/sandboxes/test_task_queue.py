@@ -8,7 +8,7 @@ import pytest
 from atoll.domain.ids import SandboxId
 from atoll.domain.repository.project import ProjectFile
 from atoll.domain.sandboxes.lifecycle import step
-from atoll.domain.sandboxes.project import SandboxProject, settled
+from atoll.domain.sandboxes.project import SandboxProject, is_ready_for_agent
 from atoll.domain.sandboxes.reported import ReportedAgent
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.sandboxes.stimulus import Queued, Requested, TaskBegan
@@ -104,7 +104,7 @@ def test_task_waits_for_its_setup_and_for_its_person_after_a_failure(
     if setup is not None:
         project = SandboxProject("o/r", "d", ProjectFile("f"), state=setup)
     box = replace(sandbox(1, State.READY, TaskState.WAITING), project=project)
-    assert settled(project) is begins
+    assert is_ready_for_agent(project) is begins
     assert waits_for_person(box) is waits
     assert holds_place(box, [], NOW + timedelta(seconds=9999)) is holds
 

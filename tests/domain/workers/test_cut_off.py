@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from atoll.domain.errors import Conflict
 from atoll.domain.workers.heartbeat import LEASE, Lease, heartbeat_state, must_pause, renew
-from atoll.domain.workers.ingest import Batch, Source, take
+from atoll.domain.workers.ingest import Batch, Source, take_batch
 from atoll.domain.workers.lifecycle import Reattach, Returned, Silent, Worker, step
-from atoll.domain.workers.record import advanced
+from atoll.domain.workers.record import advance
 from atoll.wire.words.workers import HeartbeatState, WorkerStatus
 from tests.domain.workers.test_record import CREATED, NOW, record
 
@@ -33,11 +33,11 @@ def test_host_that_returns_after_a_reattachment_had_paused_and_delivers_nothing(
     assert must_pause(lost_at - (NOW - sent_before), reattachable=True)
     lost, _ = step(cut_off.worker, Silent("cut off"), lost_at)
     begun, _ = step(lost, Reattach(), lost_at)
-    elsewhere = advanced(replace(cut_off, worker=lost), begun, lost_at)
+    elsewhere = advance(replace(cut_off, worker=lost), begun, lost_at)
     assert elsewhere.lease == Lease(2, lost_at)
     for act in (
         lambda: renew(elsewhere.lease, 1, lost_at),
-        lambda: take(Source(elsewhere.worker.epoch), Batch(1, 1, items)),
+        lambda: take_batch(Source(elsewhere.worker.epoch), Batch(1, 1, items)),
         lambda: step(elsewhere.worker, Returned(1, items), lost_at),
     ):
         with pytest.raises(Conflict) as refusal:

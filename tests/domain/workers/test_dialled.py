@@ -18,13 +18,13 @@ from atoll.domain.workers.dialled import (
     ReturnOffer,
     StartOffer,
     StopOffer,
+    apply_receipt,
+    begin_hand_over,
     check_lease,
-    contacts_of,
-    handing_over,
+    delivery_stream,
     offer_binding,
-    offers_of,
+    offer_stream,
     read_command,
-    receipted,
     spell_command,
 )
 from atoll.domain.workers.ingest import Source
@@ -66,8 +66,8 @@ def test_command_is_read_as_it_was_spelled(name: str, command: HostCommand) -> N
 
 
 def test_names_of_streams_and_bindings_are_of_one_thing() -> None:
-    assert offers_of(DesktopId("dk_a")) == "desktop:dk_a"
-    assert contacts_of(KEY) == "host:wk_a"
+    assert offer_stream(DesktopId("dk_a")) == "desktop:dk_a"
+    assert delivery_stream(KEY) == "host:wk_a"
     assert len({offer_binding(KEY, 1, "r"), offer_binding(KEY, 2, "r")}) == 2
 
 
@@ -102,7 +102,7 @@ def test_lease_holds_in_its_epoch_alone() -> None:
     ],
 )
 def test_start_that_is_receipted_has_an_agent(result: str, agent: str) -> None:
-    after = receipted(LEASE, HostAct.START, Response(result))
+    after = apply_receipt(LEASE, HostAct.START, Response(result))
     assert (after.state, after.agent_id) == (LeaseState.SERVED, agent)
 
 
@@ -133,7 +133,7 @@ def test_start_that_is_receipted_has_an_agent(result: str, agent: str) -> None:
 def test_receipts_of_a_host_change_its_lease(
     before: LeaseState, act: str, receipt: Receipt, after: LeaseState, reason: str | None
 ) -> None:
-    found = receipted(STATES[before], act, receipt)
+    found = apply_receipt(STATES[before], act, receipt)
     assert (found.state, found.reason) == (after, reason)
 
 
@@ -148,10 +148,10 @@ def test_lease_serves_until_its_agent_has_ended() -> None:
 def test_lease_forgets_an_earlier_failure_while_the_conversation_is_handed_over(
     act: HostAct, state: LeaseState
 ) -> None:
-    after = handing_over(replace(LEASE, reason="no codex here"), act)
+    after = begin_hand_over(replace(LEASE, reason="no codex here"), act)
     assert (after.state, after.reason) == (state, None)
 
 
 def test_reason_of_a_host_is_bounded() -> None:
     long = RequestRefusal(ErrorCode.INTERNAL_ERROR, "x" * 10_000)
-    assert len(receipted(LEASE, HostAct.START, long).reason or "") == LONGEST_REASON
+    assert len(apply_receipt(LEASE, HostAct.START, long).reason or "") == LONGEST_REASON

@@ -20,7 +20,7 @@ from atoll.domain.workers.heartbeat import (
 )
 from atoll.domain.workers.lifecycle import Worker, WorkerTornDown
 from atoll.domain.workers.record import WorkerRecord
-from atoll.domain.workers.snapshot import Observed, WorkerSandbox, snapshot
+from atoll.domain.workers.snapshot import WorkerObservation, WorkerSandbox, snapshot
 from atoll.wire.words.workers import HeartbeatState, WorkerStatus
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -70,10 +70,10 @@ def test_snapshot_tells_the_heartbeat_in_milliseconds() -> None:
     worker = Worker(WorkerId("w"), status=WorkerStatus.RUNNING)
     key, org = WorkerKey("wk_1"), PERSONAL_ORG
     record = WorkerRecord(key, org, owner, created, worker, LEASED, NOW)
-    shown = snapshot(record, Observed(), now=NOW + STALE_AFTER)
+    shown = snapshot(record, WorkerObservation(), now=NOW + STALE_AFTER)
     assert (shown.heartbeat_state, shown.heartbeat_age_ms) == ("stale", 20_000)
     assert (shown.worker, shown.heartbeat_stale_after_ms) == (worker, 20_000)
-    assert (shown.created, shown.observed, shown.created_at) == (created, Observed(), NOW)
+    assert (shown.created, shown.observed, shown.created_at) == (created, WorkerObservation(), NOW)
 
 
 def test_host_pauses_after_two_missed_unless_its_worker_stays() -> None:
@@ -87,16 +87,16 @@ def test_snapshot_names_the_place_that_a_worker_has_or_asks_for() -> None:
     worker = Worker(WorkerId("w"), status=WorkerStatus.RUNNING)
     key, org, owner = WorkerKey("wk_1"), PERSONAL_ORG, PrincipalId("ann")
     record = WorkerRecord(key, org, owner, created, worker, LEASED, NOW)
-    before = snapshot(record, Observed(), now=NOW)
+    before = snapshot(record, WorkerObservation(), now=NOW)
     assert (before.execution_mode, before.workspace_ref) == ("sandbox", "sandbox:sb_1/workspace")
     assert before.codex_home_ref is None
     place = WorkerSandbox("sb_2", "ext.docker", None, None, "box", "sandbox:sb_2")
-    placed = snapshot(record, Observed(sandbox=place), now=NOW)
+    placed = snapshot(record, WorkerObservation(sandbox=place), now=NOW)
     assert placed.execution_mode == "sandbox"
     assert placed.workspace_ref == "sandbox:sb_2/workspace"
     assert placed.codex_home_ref == f"sandbox:sb_2/{AGENT_HOME}"
     on_desktop = replace(place, extension=DESKTOP, ref=None)
-    own = snapshot(record, Observed(sandbox=on_desktop), now=NOW)
+    own = snapshot(record, WorkerObservation(sandbox=on_desktop), now=NOW)
     assert (own.execution_mode, own.workspace_ref) == ("desktop", None)
     ended = replace(record, worker=replace(worker, torn_down=WorkerTornDown(())))
-    assert snapshot(ended, Observed(), now=NOW).workspace_ref is None
+    assert snapshot(ended, WorkerObservation(), now=NOW).workspace_ref is None

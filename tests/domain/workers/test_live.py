@@ -50,14 +50,14 @@ def test_params_of_any_form_name_no_item() -> None:
 def test_place_is_that_of_the_last_whole_look() -> None:
     order = DeltaOrder()
     assert order.place == -1
-    order.passed([], 4)
-    order.passed([completed({"id": "i1"})], None)
+    order.note_events([], 4)
+    order.note_events([completed({"id": "i1"})], None)
     assert order.place == 4
 
 
 def test_delta_that_is_late_is_shown_unless_its_item_is_completed() -> None:
     order = DeltaOrder()
-    order.passed([completed({"id": "i1"}), completed({"id": "i2"}, method="item/started")], 7)
+    order.note_events([completed({"id": "i1"}), completed({"id": "i2"}, method="item/started")], 7)
     assert shown(order, batch(6, "i1", "i2", "i3")) == ["i2", "i3"]
     assert shown(order, batch(7, "i4")) == ["i4"]
 
@@ -68,11 +68,11 @@ def test_completed_item_of_any_form_is_read() -> None:
     events = [completed(item) for item in items]
     broken = WorkerEvent(1, "worker.event", 1, NOW, {"method": "item/completed", "params": "{"})
     none = WorkerEvent(1, "worker.event", 1, NOW, {"method": "item/completed", "params": None})
-    order.passed([*events, broken, none], 1)
+    order.note_events([*events, broken, none], 1)
     assert shown(order, batch(0, "i1")) == ["i1"]
 
 
 def test_remembered_items_are_bounded() -> None:
     order = DeltaOrder()
-    order.passed([completed({"id": str(n)}) for n in range(MOST_ITEMS + 1)], 9)
+    order.note_events([completed({"id": str(n)}) for n in range(MOST_ITEMS + 1)], 9)
     assert shown(order, batch(0, "0", "1")) == ["0"]

@@ -15,12 +15,12 @@ from atoll.domain.workers.methods import (
     RESPOND,
     SERVED,
     MethodAccess,
-    access,
-    ask_for_thread,
-    finding_method,
+    agent_of_name,
     judge_request,
+    lookup_method,
+    needed_access,
     read_refusal,
-    served_name,
+    thread_request,
 )
 from atoll.wire.contract.workers import Receipt, RequestAnswer
 from tests.places import ROOT
@@ -58,7 +58,7 @@ def test_other_agents_take_a_part_of_codex_methods_alike() -> None:
 
 @pytest.mark.parametrize("method", ["fs/readFile", "command/exec", "account/login/start", "x", ""])
 def test_refused_and_unknown_methods_are_unsupported(method: str) -> None:
-    assert access("codex", method) is MethodAccess.REFUSED
+    assert needed_access("codex", method) is MethodAccess.REFUSED
     with pytest.raises(Invalid) as refusal:
         judge_request("codex", method, {})
     assert refusal.value.code == "unsupported_method"
@@ -68,7 +68,7 @@ def test_refused_and_unknown_methods_are_unsupported(method: str) -> None:
 def test_request_passes_only_with_every_required_field(agent: str, data: st.DataObject) -> None:
     method = data.draw(st.sampled_from(sorted(METHODS[agent])))
     needed, required = METHODS[agent][method]
-    assert access(agent, method) is needed
+    assert needed_access(agent, method) is needed
     names = [one.removesuffix("?") for one in required]
     assert judge_request(agent, method, dict.fromkeys(names, "x")) is needed
     for one in names:
@@ -177,9 +177,9 @@ def check_fields(agent: str, method: str, fields: list[str]) -> None:
 
 
 def test_alias_means_its_agent_and_an_unknown_name_itself() -> None:
-    assert served_name("claude") == "claude-code"
-    assert served_name("codex") == "codex"
-    assert served_name("nobody") == "nobody"
+    assert agent_of_name("claude") == "claude-code"
+    assert agent_of_name("codex") == "codex"
+    assert agent_of_name("nobody") == "nobody"
 
 
 def test_answer_to_the_agents_question_may_hold_anything() -> None:
@@ -188,12 +188,12 @@ def test_answer_to_the_agents_question_may_hold_anything() -> None:
 
 
 def test_agent_is_asked_for_a_conversation_by_its_own_method() -> None:
-    assert finding_method("codex") == "thread/resume"
-    assert finding_method("claude-code") == "thread/read"
+    assert lookup_method("codex") == "thread/resume"
+    assert lookup_method("claude-code") == "thread/read"
 
 
 def test_agent_that_refuses_a_conversation_does_not_know_it() -> None:
-    asked = ask_for_thread("r", "codex", "t-1")
+    asked = thread_request("r", "codex", "t-1")
     assert (asked.method, asked.params) == ("thread/resume", {"threadId": "t-1"})
     refused = msgspec.Raw(b'{"code":"internal_error","message":"no rollout","retryable":false}')
     answers = (

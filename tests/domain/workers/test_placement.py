@@ -30,8 +30,8 @@ from atoll.domain.workers.placement import (
     desktop_place,
     desktop_reference,
     place_of_sandbox,
+    sandbox_json,
     sandbox_of,
-    spelled_sandbox,
     started_facts,
 )
 from atoll.protocol.v1 import codex_events_pb2 as events_pb2
@@ -87,7 +87,7 @@ def test_started_event_of_a_worker_without_a_sandbox_of_ours_has_its_agent() -> 
 def test_own_machine_is_of_the_desktop_mode_and_a_wall_may_be_unknown() -> None:
     own = replace(sandbox_of(SANDBOX), extension=DESKTOP)
     assert started_facts("codex", own, None)["execution_mode"] == "desktop"
-    assert spelled_sandbox(own)["isolation"] is None
+    assert sandbox_json(own)["isolation"] is None
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,13 @@ from atoll.domain.routes.health import Attempt
 from atoll.domain.workers.create import CreateWorker, WorkerId
 from atoll.domain.workers.heartbeat import LEASE, Lease
 from atoll.domain.workers.lifecycle import HostContact, Worker, WorkerTornDown, is_settled
-from atoll.domain.workers.record import WorkerRecord, advanced, leaving, left, worker_stream
+from atoll.domain.workers.record import (
+    WorkerRecord,
+    advance,
+    clear_place,
+    mark_leaving,
+    worker_stream,
+)
 from atoll.wire.words.workers import HeartbeatState, WorkerStatus
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -27,19 +33,19 @@ def record(worker: Worker) -> WorkerRecord:
 
 
 def test_new_epoch_has_a_lease_and_a_heartbeat_of_its_own() -> None:
-    after = advanced(record(LOST), Worker(CREATED.worker_id, epoch=2), LATER)
+    after = advance(record(LOST), Worker(CREATED.worker_id, epoch=2), LATER)
     assert (after.lease, after.heartbeat) == (Lease(2, LATER), HeartbeatState.FRESH)
 
 
 @pytest.mark.parametrize("before", [Worker(CREATED.worker_id), LOST])
 def test_worker_that_is_served_again_has_a_new_lease(before: Worker) -> None:
-    after = advanced(record(before), RUNS, LATER)
+    after = advance(record(before), RUNS, LATER)
     assert (after.lease, after.heartbeat) == (Lease(1, LATER), HeartbeatState.MISSING)
 
 
 @pytest.mark.parametrize("worker", [RUNS, LOST, replace(RUNS, status=WorkerStatus.STOPPING)])
 def test_other_transitions_leave_the_lease(worker: Worker) -> None:
-    assert advanced(record(RUNS), worker, LATER) == replace(record(RUNS), worker=worker)
+    assert advance(record(RUNS), worker, LATER) == replace(record(RUNS), worker=worker)
 
 
 def test_worker_leaves_a_place_and_remembers_why_until_its_next_epoch() -> None:
@@ -47,12 +53,12 @@ def test_worker_leaves_a_place_and_remembers_why_until_its_next_epoch() -> None:
     placed = replace(
         record(Worker(CREATED.worker_id)), sandbox_id=SandboxId("sb_a"), collected=3, made_in=1
     )
-    leaves = leaving(placed, (attempt, replace(attempt, reason=None)))
+    leaves = mark_leaving(placed, (attempt, replace(attempt, reason=None)))
     assert (leaves.failed, leaves.leaves, leaves.sandbox_id) == ((attempt,), True, "sb_a")
-    gone = left(leaves)
+    gone = clear_place(leaves)
     assert (gone.failed, gone.leaves, gone.sandbox_id) == ((attempt,), False, None)
     assert (gone.collected, gone.made_in) == (0, 0)
-    again = advanced(leaves, Worker(CREATED.worker_id, epoch=2), LATER)
+    again = advance(leaves, Worker(CREATED.worker_id, epoch=2), LATER)
     assert (again.failed, again.leaves) == ((), False)
 
 

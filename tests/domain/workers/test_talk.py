@@ -16,18 +16,18 @@ from atoll.domain.workers.talk import (
     OpenQuestion,
     WorkerTalk,
     WorkerThread,
-    answered,
-    heard,
-    quieted,
+    after_answer,
+    after_end,
+    after_message,
 )
 
 
 def said(talk: WorkerTalk, method: str, seq: int = 1, **params: Any) -> WorkerTalk:
-    return heard(talk, seq, method, json.dumps(params))
+    return after_message(talk, seq, method, json.dumps(params))
 
 
 def asked(talk: WorkerTalk, question: str, seq: int = 1, **params: Any) -> WorkerTalk:
-    return heard(talk, seq, "item/x/requestApproval", json.dumps(params), question)
+    return after_message(talk, seq, "item/x/requestApproval", json.dumps(params), question)
 
 
 def test_thread_is_known_with_its_title_and_the_turn_that_runs() -> None:
@@ -43,10 +43,10 @@ def test_thread_is_known_with_its_title_and_the_turn_that_runs() -> None:
 
 def test_thread_is_known_from_the_answer_that_opens_it() -> None:
     result = json.dumps({"thread": {"id": "t1", "name": "One", "preview": "p"}})
-    opened = answered(NO_TALK, "thread/start", result)
+    opened = after_answer(NO_TALK, "thread/start", result)
     assert opened.threads == (WorkerThread("t1", None, "One"),)
-    assert answered(NO_TALK, "thread/read", result) == NO_TALK
-    assert answered(NO_TALK, "thread/start", "{}") == NO_TALK
+    assert after_answer(NO_TALK, "thread/read", result) == NO_TALK
+    assert after_answer(NO_TALK, "thread/start", "{}") == NO_TALK
 
 
 def test_question_is_open_until_it_is_resolved_or_its_turn_ends() -> None:
@@ -61,7 +61,7 @@ def test_question_is_open_until_it_is_resolved_or_its_turn_ends() -> None:
 
 def test_agent_that_ended_runs_no_turn_and_asks_nothing() -> None:
     talk = asked(said(NO_TALK, "turn/started", threadId="t1", turn={"id": "u1"}), "7")
-    assert quieted(talk) == WorkerTalk((WorkerThread("t1"),))
+    assert after_end(talk) == WorkerTalk((WorkerThread("t1"),))
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_what_cannot_be_read_changes_nothing(params: str) -> None:
         *("thread/started", "thread/name/updated", "turn/started", "turn/completed"),
         *("serverRequest/resolved", "item/completed", ""),
     ):
-        assert heard(NO_TALK, 1, method, params) == NO_TALK
-    assert heard(NO_TALK, 1, "m", params, "7").questions == (OpenQuestion("7", 1),)
+        assert after_message(NO_TALK, 1, method, params) == NO_TALK
+    assert after_message(NO_TALK, 1, "m", params, "7").questions == (OpenQuestion("7", 1),)
 
 
 def test_what_is_known_is_bounded() -> None:

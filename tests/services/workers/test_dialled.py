@@ -32,7 +32,7 @@ from atoll.domain.workers.dialled import (
     LeaseState,
     RemoveOffer,
     StartOffer,
-    offers_of,
+    offer_stream,
 )
 from atoll.domain.workers.heartbeat import LEASE, Lease
 from atoll.domain.workers.ledger import RequestRefusal, Response, WorkerRequest
@@ -562,7 +562,7 @@ async def test_follower_of_offers_ends_when_it_is_cancelled_as_news_come(
     async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
         following = tasks.create_task(follow())
         await asyncio.sleep(0.1)  # it waits by now; were it late, it would end as well
-        scene.ground.bus.announce((offers_of(laptop.id),))
+        scene.ground.bus.announce((offer_stream(laptop.id),))
         for _ in range(steps):
             await asyncio.sleep(0)
         following.cancel()

@@ -47,7 +47,7 @@ class InstalledLayers:
     async def mounts_for(self, agent: str) -> tuple[Mount, ...]:
         """Return the agent's layer, or nothing when the host's own programs include the agent.
         Raises `Invalid`: no such agent, or how to install it; `Forbidden`: not in the catalogue."""
-        entry, version = self.find_agent(agent), split_reference(agent)[1]
+        entry, version = self.known(agent), split_reference(agent)[1]
         if entry not in self._allowed and not self._may_use(entry):
             names = ", ".join(one.name for one in self._allowed) or "none"
             raise Forbidden(
@@ -62,7 +62,7 @@ class InstalledLayers:
             return ()
         raise Invalid(_not_installed(entry, version), field="agent")
 
-    def find_agent(self, agent: str) -> Agent:
+    def known(self, agent: str) -> Agent:
         """Return the catalogue's entry of an agent, by name, alias, or either with `@version`."""
         name = split_reference(agent)[0]
         try:

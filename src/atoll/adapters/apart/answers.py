@@ -25,7 +25,7 @@ MAX_SENTENCE = 2_000
 
 
 class AnswerJudge:
-    """The checker of the answers of extension `name`: it returns each one of the right shape. Raises
+    """The checker of the answers of extension `name`: it returns those of the right shape. Raises
     `Failed`."""
 
     def __init__(self, name: str) -> None:

@@ -128,7 +128,7 @@ class GuardedExtension:
             return await anext(stream[0], _OVER)
 
         while (end := await self._next_end(advance)) is not _OVER:
-            yield self._judge.ended(end)
+            yield self._judge.end(end)
 
     async def _next_end(self, advance: Callable[[], Awaitable[object]]) -> object:
         loop = asyncio.get_running_loop()

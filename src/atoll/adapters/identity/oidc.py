@@ -18,7 +18,7 @@ from atoll.adapters.identity.provider_http import Answer, ProviderHttp
 from atoll.domain.errors import Forbidden, Unauthenticated, Unavailable
 from atoll.domain.event import Json
 from atoll.domain.logins.issuer_answers import ends_grant, is_busy
-from atoll.domain.people.person import BegunLogin
+from atoll.domain.people.person import PendingLogin
 from atoll.domain.people.realm import Realm, is_safe_url
 from atoll.ports.clock import Clock
 from atoll.ports.outside.identity import ProviderAnswer, ProviderBusy
@@ -65,7 +65,7 @@ class OidcProvider:
         self._keys: dict[str, _Known] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def begin(self, realm: Realm, begun: BegunLogin) -> str:
+    async def begin(self, realm: Realm, begun: PendingLogin) -> str:
         """See the port."""
         from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
         from authlib.oauth2.rfc7636 import create_s256_code_challenge
@@ -85,7 +85,7 @@ class OidcProvider:
             )
         )
 
-    async def finish(self, realm: Realm, begun: BegunLogin, code: str) -> ProviderAnswer:
+    async def finish(self, realm: Realm, begun: PendingLogin, code: str) -> ProviderAnswer:
         """See the port."""
         answer = await self._token(
             realm,

@@ -16,7 +16,7 @@ from atoll.adapters.push.encryption import encrypted
 from atoll.adapters.push.settings import PushSettings
 from atoll.adapters.push.vapid import VapidKey
 from atoll.domain.errors import Failed, NotFound, Unavailable
-from atoll.domain.people.push import PushTarget, checked_endpoint, host_of
+from atoll.domain.people.push import PushTarget, check_endpoint, host_of
 from atoll.ports import Clock
 
 SEND_SECONDS = 15.0
@@ -52,12 +52,12 @@ class HttpPushSender:
 
     async def check(self, endpoint: str) -> None:
         """See the port."""
-        host = host_of(checked_endpoint(endpoint))
+        host = host_of(check_endpoint(endpoint))
         await resolved(host, 443, self._reach)
 
     async def send(self, target: PushTarget, message: bytes) -> None:
         """See the port."""
-        endpoint = checked_endpoint(target.endpoint)
+        endpoint = check_endpoint(target.endpoint)
         body = encrypted(target, message)
         authorization = await asyncio.to_thread(
             self._key.authorization,

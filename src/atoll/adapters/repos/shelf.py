@@ -178,8 +178,8 @@ class Shelf:
                 stdin=lines,
             )
         )
-        lines = (line.split() for line in answer.decode().splitlines())
-        return tuple(words[0] for words in lines if words[1:] == ["commit"])
+        fields = (line.split() for line in answer.decode().splitlines())
+        return tuple(words[0] for words in fields if words[1:] == ["commit"])
 
     async def has_file(self, stored: StoredRepository, commit: str, path: str) -> bool:
         """Report whether the tree of a commit has a file at `path`; links within it are

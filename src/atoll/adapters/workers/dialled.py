@@ -28,10 +28,10 @@ from atoll.domain.workers.dialled import (
     ReturnOffer,
     StartOffer,
     StopOffer,
-    contacts_of,
-    handing_over,
+    begin_hand_over,
+    delivery_stream,
     offer_binding,
-    offers_of,
+    offer_stream,
     spell_command,
 )
 from atoll.domain.workers.heartbeat import LEASE, STALE_AFTER
@@ -103,7 +103,7 @@ class DialledHost:
             await self._end_before(rows, worker)
             await rows.host_leases.put(lease)
             await self._add(rows, lease, HostAct.START, StartOffer(token, reattachable))
-        self._bus.announce((offers_of(desktop.id),))
+        self._bus.announce((offer_stream(desktop.id),))
 
     async def withdraw(self, worker: WorkerRecord) -> None:
         """End the leases on a worker that goes elsewhere: nothing of theirs is taken any more."""
@@ -167,7 +167,7 @@ class DialledHost:
                 await self._add(rows, lease, request.request_id, request)
         if found is not None or lease is None:
             return found
-        self._bus.announce((offers_of(lease.desktop_id),))
+        self._bus.announce((offer_stream(lease.desktop_id),))
         return await self._wait(worker.key, receipt, wait_ms / 1000) if wait_ms else None
 
     async def stream(
@@ -215,7 +215,7 @@ class DialledHost:
                 await self._end(rows, lease)
                 return
             await self._add(rows, lease, HostAct.STOP, StopOffer())
-        self._bus.announce((offers_of(lease.desktop_id),))
+        self._bus.announce((offer_stream(lease.desktop_id),))
         await self._done(worker, LeaseState.STOPPED)
 
     async def stop(self, worker: WorkerRecord) -> DurabilityMarkers:
@@ -257,7 +257,7 @@ class DialledHost:
                     return WorkerTornDown(())
                 return WorkerTornDown((), (f"{place}: that machine was not there",))
         if there:
-            self._bus.announce((offers_of(lease.desktop_id),))
+            self._bus.announce((offer_stream(lease.desktop_id),))
             await self._done(worker, LeaseState.REMOVED)
         async with self._store.begin() as rows:
             removed = await rows.host_leases.newest(worker.key)
@@ -289,7 +289,7 @@ class DialledHost:
             if lease is None or not lease.serves:
                 raise _gone(lease)
             await self._add(rows, lease, HostAct.FOLLOW, FollowOffer())
-        self._bus.announce((offers_of(lease.desktop_id),))
+        self._bus.announce((offer_stream(lease.desktop_id),))
 
     async def _handed(self, worker: WorkerRecord, act: HostAct, command: HostCommand) -> HostLease:
         """Offer a hand-over, and return the lease after its receipt. A repetition waits for the
@@ -301,9 +301,9 @@ class DialledHost:
                 raise _gone(lease)
             if act is HostAct.RETURN and lease.state is wanted and lease.reason is None:
                 return lease
-            await rows.host_leases.put(handing_over(lease, act))
+            await rows.host_leases.put(begin_hand_over(lease, act))
             await self._add(rows, lease, act, command)
-        self._bus.announce((offers_of(lease.desktop_id),))
+        self._bus.announce((offer_stream(lease.desktop_id),))
 
         async def handed() -> HostLease | None:
             found = await self._lease(worker)
@@ -331,7 +331,7 @@ class DialledHost:
     ) -> T | None:
         """Return what `look` finds, None where that is nothing after some seconds."""
         until = asyncio.get_running_loop().time() + seconds
-        with self._bus.listen(contacts_of(key)) as listener:
+        with self._bus.listen(delivery_stream(key)) as listener:
             while (found := await look()) is None:
                 left = until - asyncio.get_running_loop().time()
                 if left <= 0:

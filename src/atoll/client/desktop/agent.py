@@ -11,7 +11,7 @@ import msgspec
 
 from atoll.domain.errors import AtollError
 from atoll.domain.terminals.softlock import AgentState, Work
-from atoll.domain.workers.methods import ask_for_thread, read_refusal
+from atoll.domain.workers.methods import read_refusal, thread_request
 from atoll.ports import RuntimeClient
 from atoll.ports.outside.local_wall import LocalRuntime
 from atoll.wire.contract import workers as contract
@@ -65,7 +65,7 @@ class HostedAgent:
         """Have the agent itself say whether it knows a conversation; one that does not is ended.
         Raises `Invalid`."""
         agent = self._order.agent
-        body = ask_for_thread(f"atoll-thread-{self.agent_id}", agent, thread_id)
+        body = thread_request(f"atoll-thread-{self.agent_id}", agent, thread_id)
         answer = await self.client.call(contract.request_worker(self.worker, body))
         refusal = read_refusal(agent, thread_id, answer)
         if refusal is not None:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from atoll.domain.errors import Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.name import shown_name
+from atoll.domain.people.name import printable_name
 from atoll.domain.people.organization import is_group
 from atoll.domain.people.principal import Principal
 from atoll.wire.words.dashboards import MAX_PEOPLE, DashboardRole, DashboardScope
@@ -60,7 +60,7 @@ class Dashboard:
 
 def read_name(text: str) -> str:
     """Return a name that can be shown. Raises `Invalid`."""
-    return shown_name(text)
+    return printable_name(text)
 
 
 def role_of(caller: Principal, dashboard: Dashboard) -> DashboardRole | None:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from atoll.domain.ids import HookId, OrgId, PrincipalId
-from atoll.domain.people.name import shown_name
+from atoll.domain.people.name import printable_name
 from atoll.wire.words.hooks import HookSource
 
 MAX_BODY: Final = 1024 * 1024
@@ -33,7 +33,7 @@ class Hook:
     created_at: datetime
 
     def __post_init__(self) -> None:
-        shown_name(self.name)
+        printable_name(self.name)
 
 
 def bound_to(hook: Hook) -> tuple[str, ...]:

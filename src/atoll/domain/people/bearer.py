@@ -102,7 +102,7 @@ class SubscriptionRequest:
         _check_life(self.seconds)
 
 
-def believed(claims: BearerClaims, *, issuer: str, now: datetime) -> bool:
+def claims_hold(claims: BearerClaims, *, issuer: str, now: datetime) -> bool:
     """Report whether a token with these claims, whose signature is right, holds here and now."""
     at, skew = now.timestamp(), SKEW.total_seconds()
     return (
@@ -121,7 +121,7 @@ def ends_at(seconds: int, *, now: datetime, maker_ends: datetime | None) -> date
     return ends if maker_ends is None else min(ends, maker_ends)
 
 
-def known(names: tuple[str, ...]) -> frozenset[Capability]:
+def read_capabilities(names: tuple[str, ...]) -> frozenset[Capability]:
     """Return the capabilities of these names; what this program does not know gives nothing."""
     every = {one.value: one for one in Capability}
     return frozenset(every[name] for name in names if name in every)

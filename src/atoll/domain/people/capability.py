@@ -123,11 +123,11 @@ def admin_role(org_id: OrgId) -> str:
 
 
 def capabilities_of(role: OrgRole, *, sovereign: bool = False) -> frozenset[Capability]:
-    """Return what a member of this role may do."""
+    """Return the capabilities of a member of this role."""
     return EVERY_CAPABILITY if sovereign else ROLE_CAPABILITIES[role]
 
 
-def delegated(own: frozenset[Capability], requested: Iterable[str] | None) -> frozenset[Capability]:
+def delegate(own: frozenset[Capability], requested: Iterable[str] | None) -> frozenset[Capability]:
     """Return the capabilities of a token that a caller with `own` makes: all of them, or those
     requested. Raises `Forbidden` for one that the caller has not, known or not."""
     if requested is None:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from atoll.domain.errors import Invalid, Unauthenticated
 from atoll.domain.people.capability import SOVEREIGN_ADMIN
-from atoll.domain.people.name import shown_name
+from atoll.domain.people.name import printable_name
 from atoll.domain.people.organization import is_group
 from atoll.domain.people.realm import Realm
 from atoll.wire.words.people import MAX_GROUPS, MAX_NAME, OrgRole
@@ -141,7 +141,7 @@ def _name(claims: Mapping[str, object], realm: Realm, email: str) -> str:
     for one in (_at(claims, realm.claim_name), claims.get("preferred_username"), email):
         if isinstance(one, str) and len(one) <= MAX_NAME:
             try:
-                return shown_name(one)
+                return printable_name(one)
             except Invalid:
                 continue
     return "somebody"

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from atoll.domain.errors import LimitReached
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.people.person import shown_agent
+from atoll.domain.people.person import printable_agent
 from atoll.domain.people.rate_limit import client_block
 
 LIFE = timedelta(minutes=10)
@@ -57,12 +57,12 @@ def read_code(text: str) -> str:
     return f"{letters[:4]}-{letters[4:8]}"
 
 
-def shown_machine(text: str) -> str:
+def printable_machine(text: str) -> str:
     """Return the name of a machine, as it may be shown."""
-    return shown_agent(text)[:60] or "a command line"
+    return printable_agent(text)[:60] or "a command line"
 
 
-def makes_room(waiting: Sequence[CliLogin], address: str) -> CliLogin | None:
+def find_displaced(waiting: Sequence[CliLogin], address: str) -> CliLogin | None:
     """Return the login that gives way to a new one from `address`, None where there is room.
 
     Past the bound of all it is the oldest unconfirmed one of the client that has most of them, so

@@ -74,7 +74,7 @@ def with_ticket(book: LoginBook, secret: str, now: datetime) -> LoginBook:
     return replace(book, tickets=(*_live(book.tickets, now), ticket)[-MAX_TICKETS:])
 
 
-def redeemed(book: LoginBook, ticket: str, session: str, now: datetime) -> LoginBook | None:
+def redeem(book: LoginBook, ticket: str, session: str, now: datetime) -> LoginBook | None:
     """Return the book after `ticket` was traded for `session`, or None when the ticket is unknown,
     used or too old. Past 256 sessions the oldest are logged out."""
     mark = fingerprint(ticket)
@@ -101,7 +101,7 @@ class Guesses:
     count: int = 0
 
 
-def guessed(guesses: Guesses | None, now: datetime) -> Guesses:
+def count_guess(guesses: Guesses | None, now: datetime) -> Guesses:
     """Return the count after one more wrong secret; a new count begins when the last window is
     over."""
     if guesses is None or now - guesses.since >= GUESS_WINDOW:

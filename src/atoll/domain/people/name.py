@@ -26,7 +26,7 @@ _ALIKE = str.maketrans("l10", "iio")
 """Letters and digits that look alike in many fonts, once they are small."""
 
 
-def shown_name(name: str) -> str:
+def printable_name(name: str) -> str:
     """Return a name that may be shown, without the blanks around it. Raises `Invalid`."""
     # Bounded first: marks in disorder take normalization the square of their number.
     shown = unicodedata.normalize("NFC", name.strip()[: MAX_NAME * _MAX_GROWTH + 1])
@@ -39,7 +39,7 @@ def shown_name(name: str) -> str:
 def own_name(name: str, host: str) -> str:
     """Return a guest's name that may be shown. Raises `Invalid` for one that cannot, and for one
     that reads like the name of the person who invites."""
-    shown = shown_name(name)
+    shown = printable_name(name)
     if _letters(shown) == _letters(host) != "":
         raise Invalid(f"{host} is the name of the person who invites you", field="name")
     return shown

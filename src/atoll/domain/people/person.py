@@ -71,7 +71,7 @@ class PersonSession:
 
 
 @dataclass(frozen=True, slots=True)
-class BegunLogin:
+class PendingLogin:
     """A login under way, kept by the browser itself, sealed. `verifier` is of RFC 7636."""
 
     realm: str
@@ -104,7 +104,7 @@ def own_route(text: str) -> str:
     return bare if _ROUTE.fullmatch(bare) else ""
 
 
-def shown_agent(text: str) -> str:
+def printable_agent(text: str) -> str:
     """Return the name that a browser gives itself, as it may be shown."""
     seen = "".join(char for char in text[:MAX_AGENT] if char.isprintable() and not is_unseen(char))
     return seen.strip()

@@ -76,27 +76,27 @@ def read_target(endpoint: str, p256dh: str, auth: str) -> PushTarget:
     """Return a browser's subscription as the Push API spells it. Raises `Invalid` for an endpoint
     that is not https or has no host's name, and for broken keys."""
     return PushTarget(
-        checked_endpoint(endpoint),
+        check_endpoint(endpoint),
         _key(p256dh, "p256dh", _PUBLIC_KEY_BYTES),
         _key(auth, "auth", _AUTH_BYTES),
     )
 
 
-def checked_endpoint(endpoint: str) -> str:
+def check_endpoint(endpoint: str) -> str:
     """Return the endpoint. Raises `Invalid`. Where its host leads is checked when it is dialled."""
     try:
         parts = urlsplit(endpoint)
         host, _port = parts.hostname or "", parts.port
     except ValueError:
-        raise _refused("is not a URL") from None
+        raise _invalid("is not a URL") from None
     if len(endpoint) > MAX_ENDPOINT or not endpoint.isascii() or not endpoint.isprintable():
-        raise _refused(f"has more than {MAX_ENDPOINT} characters, or odd ones")
+        raise _invalid(f"has more than {MAX_ENDPOINT} characters, or odd ones")
     if parts.scheme != "https" or not host or " " in endpoint:
-        raise _refused("must begin with https:// and a host")
+        raise _invalid("must begin with https:// and a host")
     if parts.username is not None or parts.password is not None or parts.fragment:
-        raise _refused("must have neither user nor fragment")
+        raise _invalid("must have neither user nor fragment")
     if _is_address(host):
-        raise _refused("must name its host, not an address")
+        raise _invalid("must name its host, not an address")
     return endpoint
 
 
@@ -181,5 +181,5 @@ def _key(text: str, name: str, size: int) -> bytes:
     return key
 
 
-def _refused(why: str) -> Invalid:
+def _invalid(why: str) -> Invalid:
     return Invalid(f"The push endpoint {why}: subscribe again in the browser.", field="endpoint")

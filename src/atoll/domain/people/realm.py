@@ -45,13 +45,13 @@ class Realm:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.realm):
-            raise _wrong("realm", "has 1 to 39 lower-case letters, digits and `-`")
+            raise _invalid("realm", "has 1 to 39 lower-case letters, digits and `-`")
         if not is_safe_url(self.issuer, plain=True) or urlsplit(self.issuer).query:
-            raise _wrong("issuer", "is https://…, or http:// on this machine")
+            raise _invalid("issuer", "is https://…, or http:// on this machine")
         if not 1 <= len(self.client_id) <= 200 or not self.client_id.isprintable():
-            raise _wrong("client_id", "has 1 to 200 printable characters")
+            raise _invalid("client_id", "has 1 to 200 printable characters")
         if "openid" not in self.scopes:
-            raise _wrong("scopes", "contain `openid`")
+            raise _invalid("scopes", "contain `openid`")
         _check_roles(self)
 
     @property
@@ -80,15 +80,15 @@ def is_safe_url(url: str, *, plain: bool) -> bool:
 def _check_roles(realm: Realm) -> None:
     known = {role.value for role in OrgRole}
     if realm.claimed_role not in {"", *known}:
-        raise _wrong("claimed_role", f"is one of {', '.join(known)}, or empty")
+        raise _invalid("claimed_role", f"is one of {', '.join(known)}, or empty")
     if realm.strangers not in {"", *known} or (realm.strangers and not realm.organization):
-        raise _wrong("strangers", "is a role, in a realm of one organization, or empty")
+        raise _invalid("strangers", "is a role, in a realm of one organization, or empty")
     wrong = [one for one in realm.roles.values() if one not in {SOVEREIGN_ADMIN, *known}]
     if wrong:
-        raise _wrong("roles", f"map to {', '.join(known)} or {SOVEREIGN_ADMIN}")
+        raise _invalid("roles", f"map to {', '.join(known)} or {SOVEREIGN_ADMIN}")
     if realm.organization and SOVEREIGN_ADMIN in realm.roles.values():
-        raise _wrong("roles", f"of one organization's realm cannot give {SOVEREIGN_ADMIN}")
+        raise _invalid("roles", f"of one organization's realm cannot give {SOVEREIGN_ADMIN}")
 
 
-def _wrong(name: str, rule: str) -> Invalid:
+def _invalid(name: str, rule: str) -> Invalid:
     return Invalid(f"auth.realms: {name} {rule}", field="auth")

@@ -22,7 +22,7 @@ from atoll.domain.ids import (
     TerminalId,
 )
 from atoll.domain.people.capability import GUEST_CAPABILITIES, VISITOR_CAPABILITIES
-from atoll.domain.people.name import shown_name
+from atoll.domain.people.name import printable_name
 from atoll.domain.people.principal import GuestAccess, Principal
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.people import DEFAULT_SHARE_SECONDS
@@ -83,7 +83,7 @@ class ShareRequest:
             if self.role is not Role.VIEWER:
                 raise Invalid("a recording can be watched only: use viewer", field="role")
         if self.name:
-            shown_name(self.name)
+            printable_name(self.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 
 from atoll.domain.errors import Forbidden, Invalid
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId, TokenId
-from atoll.domain.people.capability import Capability, delegated
-from atoll.domain.people.name import shown_name
+from atoll.domain.people.capability import Capability, delegate
+from atoll.domain.people.name import printable_name
 
 PREFIX = "atoll_pat_"
 """The beginning of every token, by which people and scanners of secrets know it."""
@@ -74,7 +74,7 @@ class TokenRequest:
     account: str | None = None
 
     def __post_init__(self) -> None:
-        shown_name(self.name)
+        printable_name(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class TokenLives:
 def spell_token(entropy: bytes) -> str:
     """Return a token's text for 32 random bytes: the prefix, 43 digits in base 62, and 6 digits of
     CRC-32 over these, so that a mistyped or cut token is known without a look at the store."""
-    secret = _spelled(int.from_bytes(entropy), _SECRET_DIGITS)
+    secret = _spell_number(int.from_bytes(entropy), _SECRET_DIGITS)
     return f"{PREFIX}{secret}{_check(secret)}"
 
 
@@ -98,15 +98,15 @@ def is_token(text: str) -> bool:
     return found is not None and hmac.compare_digest(_check(found[1]), found[2])
 
 
-def allowed(
+def granted_capabilities(
     own: frozenset[Capability], requested: Iterable[str] | None, *, inside: bool
 ) -> frozenset[Capability]:
     """Return the capabilities of a new token. Raises `Forbidden` for one that its maker has not, or
     that no token of a sandbox (`inside`) may have."""
     if not inside:
-        return delegated(own, requested)
+        return delegate(own, requested)
     try:
-        return delegated(own - NEVER_INSIDE, requested)
+        return delegate(own - NEVER_INSIDE, requested)
     except Forbidden as error:
         raise Forbidden(f"{error.message}, or a sandbox may not have it") from None
 
@@ -129,16 +129,16 @@ def expiry_of(
     return ends if maker_ends is None else min(ends, maker_ends)
 
 
-def use_is_noted(token: Token, now: datetime) -> bool:
+def is_use_fresh(token: Token, now: datetime) -> bool:
     """Report whether the last use that is kept says enough: it is less than a minute old."""
     return token.used_at is not None and now - token.used_at < USE_NOTED_EVERY
 
 
 def _check(secret: str) -> str:
-    return _spelled(zlib.crc32(f"{PREFIX}{secret}".encode()), _CHECK_DIGITS)
+    return _spell_number(zlib.crc32(f"{PREFIX}{secret}".encode()), _CHECK_DIGITS)
 
 
-def _spelled(number: int, digits: int) -> str:
+def _spell_number(number: int, digits: int) -> str:
     found = ""
     for _ in range(digits):
         number, digit = divmod(number, len(_DIGITS))

@@ -27,8 +27,8 @@ from atoll.domain.repository.branch import (
 from atoll.domain.repository.project import DecidedProject
 from atoll.domain.repository.repository import is_local_key, plain_name, read_remote
 from atoll.domain.sandboxes.instructions import read_instructions
-from atoll.domain.sandboxes.naming import default_name, free_name, read_name, spoken_name
-from atoll.domain.sandboxes.project import SandboxProject, project_of, widened, with_variables
+from atoll.domain.sandboxes.naming import default_name, free_name, read_name, speakable_name
+from atoll.domain.sandboxes.project import SandboxProject, project_of, widen, with_variables
 from atoll.domain.sandboxes.sandbox import (
     Consumer,
     CreateSandbox,
@@ -75,9 +75,9 @@ def grant(request: CreateSandbox, profile: Profile, circumstances: Circumstances
     """
     now = circumstances.now
     repos = read_repos(request, profile, circumstances)
-    effective = _truth(overlaid(request, profile), request, repos)
+    effective = _with_workspace_mode(overlay(request, profile), request, repos)
     if circumstances.project is not None:
-        network = widened(effective.network, circumstances.project.content)
+        network = widen(effective.network, circumstances.project.content)
         effective = replace(effective, network=network)
     ttl = read_ttl(request, profile)
     check_upload(request.inputs.compose_bundle, ref=request.inputs.compose_bundle_ref)
@@ -124,7 +124,7 @@ def _variables(request: CreateSandbox, circumstances: Circumstances) -> tuple[tu
 
 def first_repository(request: CreateSandbox, profile: Profile) -> str | None:
     """Return the key of the repository whose project file counts: the first one's."""
-    asked = _asked_repos(request, profile)
+    asked = _requested_repos(request, profile)
     return origin_of(asked[0])[0] if asked else None
 
 
@@ -154,7 +154,7 @@ def origin_of(repo: RepoRequest | SandboxRepo) -> tuple[str, tuple[str, ...]]:
     return read_remote(repo.repo_url, allow_loopback=True).key, repo.sparse
 
 
-def overlaid(request: CreateSandbox, profile: Profile) -> Profile:
+def overlay(request: CreateSandbox, profile: Profile) -> Profile:
     """Return the profile with the request's own choices applied to it."""
     return replace(
         profile,
@@ -207,7 +207,9 @@ def check_consumer(request: CreateSandbox, profile: Profile) -> None:
         )
 
 
-def _truth(profile: Profile, request: CreateSandbox, repos: tuple[SandboxRepo, ...]) -> Profile:
+def _with_workspace_mode(
+    profile: Profile, request: CreateSandbox, repos: tuple[SandboxRepo, ...]
+) -> Profile:
     """Return the recipe with its workspace mode.
 
     Commits leave a sandbox with repositories by `pull`, whatever the profile says; the caller fills
@@ -284,7 +286,7 @@ def read_repos(
     Without a requested place, a single one is `/workspace` itself and several are
     `/workspace/<repo>`. Raises `Invalid`.
     """
-    asked = _asked_repos(request, profile)
+    asked = _requested_repos(request, profile)
     if len(asked) > MAX_REPOS:
         raise Invalid(f"At most {MAX_REPOS} repositories fit in a sandbox.", field="repos")
     places = [place_of(one, number) for number, one in enumerate(asked)]
@@ -340,7 +342,7 @@ def check_apart(paths: list[str]) -> None:
                 )
 
 
-def _asked_repos(request: CreateSandbox, profile: Profile) -> tuple[RepoRequest, ...]:
+def _requested_repos(request: CreateSandbox, profile: Profile) -> tuple[RepoRequest, ...]:
     """Return the requested repositories, else `inputs.repo_ref`, else the profile's. Raises
     `Invalid`."""
     ref = request.inputs.repo_ref
@@ -400,7 +402,7 @@ def _name(
     if request.task is not None and not any(one.branch for one in request.repos):
         # Its branch is a sentence: two words are easier to say.
         base = repo or (request.agent or profile.id).partition("@")[0].removeprefix("profile.")
-        return spoken_name(base, token, circumstances.taken)
+        return speakable_name(base, token, circumstances.taken)
     wanted = default_name(
         repo=repo,
         branch=None if first is None else first.branch,

@@ -23,19 +23,25 @@ def farewell(sandbox: Sandbox) -> Farewell:
     start = f"`atoll start {sandbox.name}`"
     match sandbox.state:
         case State.STOPPED:
-            return _spoken(f"the sandbox was stopped: {start} goes on", "was stopped")
+            return _sentence_about(f"the sandbox was stopped: {start} goes on", "was stopped")
         case State.EXPIRED:
-            return _spoken(f"the sandbox has expired: {start} goes on", "has reached its end")
+            return _sentence_about(
+                f"the sandbox has expired: {start} goes on", "has reached its end"
+            )
         case State.FAILED:
-            return _spoken(f"the sandbox failed: {start} tries again", "failed")
+            return _sentence_about(f"the sandbox failed: {start} tries again", "failed")
         case State.REQUESTED | State.PROVISIONING:
             again = f"`atoll attach {sandbox.name}`"
-            return _spoken(f"the sandbox is being made afresh: {again} waits", "is made afresh")
+            return _sentence_about(
+                f"the sandbox is being made afresh: {again} waits", "is made afresh"
+            )
         # Every case returns above.
         case State.READY | State.ACTIVE | State.DESTROYING | State.DESTROYED:  # pragma: no branch
-            return _spoken(f"the sandbox {sandbox.name} is being destroyed", "is being removed")
+            return _sentence_about(
+                f"the sandbox {sandbox.name} is being destroyed", "is being removed"
+            )
 
 
-def _spoken(reason: str, what: str) -> Farewell:
+def _sentence_about(reason: str, what: str) -> Farewell:
     cut = reason.encode()[:MAX_REASON_BYTES].decode("utf-8", "ignore")
     return Farewell(cut, f"This sandbox {what}. Ask whoever invited you.")

@@ -26,7 +26,7 @@ def read_instructions(
         instructions_path(setup.instructions_ref, has_repo=bool(repos))
         return ""
     if setup.instructions is not None:
-        return checked_instructions(setup.instructions)
+        return read_instructions_text(setup.instructions)
     return profile.setup.instructions
 
 
@@ -46,7 +46,7 @@ def repository_path(ref: str, *, field: str, hint: str, has_repo: bool) -> str:
     return named_path(ref.removeprefix(REPO), field=field)
 
 
-def checked_instructions(words: str) -> str:
+def read_instructions_text(words: str) -> str:
     """Return instructions that are not empty. Raises `Invalid`."""
     size = len(words.encode("utf-8", "surrogatepass"))
     if not words.strip() or "\0" in words or size > MAX_INSTRUCTIONS:

@@ -13,13 +13,13 @@ from datetime import datetime
 from atoll.domain.sandboxes.sandbox import (
     Sandbox,
 )
-from atoll.domain.sandboxes.steps.asked import asked
-from atoll.domain.sandboxes.steps.in_time import in_time
-from atoll.domain.sandboxes.steps.inside import agents_reported, set_up
-from atoll.domain.sandboxes.steps.noted import noted
+from atoll.domain.sandboxes.steps.in_time import step_time
+from atoll.domain.sandboxes.steps.inside import step_agents, step_setup
+from atoll.domain.sandboxes.steps.notes import step_note
 from atoll.domain.sandboxes.steps.outcome import Outcome
-from atoll.domain.sandboxes.steps.relocation import relocation
-from atoll.domain.sandboxes.steps.reported import reported
+from atoll.domain.sandboxes.steps.relocation import step_relocation
+from atoll.domain.sandboxes.steps.reports import step_report
+from atoll.domain.sandboxes.steps.requests import step_request
 from atoll.domain.sandboxes.stimulus import (
     AcceptEnd,
     AgentConversed,
@@ -69,17 +69,17 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
     """
     match stimulus:
         case Stop() | Start() | Recreate() | Destroy() | ExtendTtl() | SwitchNetwork() | Give():
-            return asked(sandbox, stimulus, now)
+            return step_request(sandbox, stimulus, now)
         case Due() | Idle() | Touched() | ConsumerEnded() | ChildMade() | ParentEnded():
-            return in_time(sandbox, stimulus, now)
+            return step_time(sandbox, stimulus, now)
         case Exposed() | Pulled() | Instructed() | Queued() | AcceptEnd():
-            return noted(sandbox, stimulus)
+            return step_note(sandbox, stimulus)
         case SetupBegan() | SetupEnded() | TaskBegan():
-            return set_up(sandbox, stimulus)
+            return step_setup(sandbox, stimulus)
         case AgentStarted() | AgentConversed() | AgentEnded() | RuntimeBegan():
-            return agents_reported(sandbox, stimulus)
+            return step_agents(sandbox, stimulus)
         case Evacuate() | Relocated() | RelocationEnded() | RelocationFailed():
-            return relocation(sandbox, stimulus, now)
+            return step_relocation(sandbox, stimulus, now)
         case (
             Requested()
             | Reached()
@@ -89,4 +89,4 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
             | TornDown()
             | TeardownFailed()
         ):  # pragma: no branch - the cases are all
-            return reported(sandbox, stimulus, now)
+            return step_report(sandbox, stimulus, now)

@@ -78,7 +78,7 @@ def idle_deadline(sandbox: Sandbox) -> datetime | None:
     return min(ends, default=None)
 
 
-def renewed(sandbox: Sandbox, now: datetime) -> Sandbox:
+def renew_lifetime(sandbox: Sandbox, now: datetime) -> Sandbox:
     """Return the sandbox with its whole time to live from now on."""
     latest = now + timedelta(seconds=sandbox.profile.ttl.max_seconds)
     return replace(
@@ -90,7 +90,7 @@ def renewed(sandbox: Sandbox, now: datetime) -> Sandbox:
     )
 
 
-def extended(sandbox: Sandbox, now: datetime, seconds: int) -> Sandbox:
+def extend_lifetime(sandbox: Sandbox, now: datetime, seconds: int) -> Sandbox:
     """Return the sandbox with more time: to live or, once it ended, to be kept.
 
     An ended sandbox may be kept, from now, for the profile's `retention` and `max` together. Raises

@@ -42,14 +42,14 @@ def read_name(text: str) -> str:
 def default_name(*, repo: str | None, branch: str | None, profile_id: str, token: str) -> str:
     """Return `<repo>-<branch>`, or `<profile>-<token>` when there is no repository."""
     if repo is not None and branch is not None:
-        return bent(f"{repo}-{branch}")
-    return bent(f"{profile_id.removeprefix('profile.')}-{token}")
+        return to_allowed_name(f"{repo}-{branch}")
+    return to_allowed_name(f"{profile_id.removeprefix('profile.')}-{token}")
 
 
-def spoken_name(base: str, token: str, taken: Container[str]) -> str:
+def speakable_name(base: str, token: str, taken: Container[str]) -> str:
     """Return `<base>-<word>-<word>`, a name that people can say, chosen by `token` and free. No two
     words begin with the same three letters, so that no two names look alike."""
-    room = bent(base)[: MAX_NAME - 2 * MAX_WORD - 2].rstrip("._-")
+    room = to_allowed_name(base)[: MAX_NAME - 2 * MAX_WORD - 2].rstrip("._-")
     start = sum(ord(char) * 31**place for place, char in enumerate(token))
     many = len(_QUALITIES) * len(_ANIMALS)
     for number in range(many):
@@ -57,10 +57,10 @@ def spoken_name(base: str, token: str, taken: Container[str]) -> str:
         name = f"{room}-{_QUALITIES[quality]}-{_ANIMALS[animal]}"
         if name not in taken:
             return name
-    return free_name(bent(f"{base}-{token}"), taken)
+    return free_name(to_allowed_name(f"{base}-{token}"), taken)
 
 
-def bent(text: str) -> str:
+def to_allowed_name(text: str) -> str:
     """Return `text` changed into an allowed name; never empty."""
     plain = _FOREIGN.sub("-", text.lower())[:MAX_NAME].strip("._-")
     return plain or "sandbox"

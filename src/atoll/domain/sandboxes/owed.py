@@ -46,7 +46,7 @@ def owed_work(
     return relocation
 
 
-def passing(sandbox: Sandbox) -> bool:
+def is_passing(sandbox: Sandbox) -> bool:
     """Report whether only work brings a sandbox out of where it is. A destruction that rests does
     not count: no work helps while its host is not trusted."""
     if sandbox.leftovers:

@@ -48,7 +48,7 @@ def project_of(decided: DecidedProject, request: ProjectRequest) -> SandboxProje
     return SandboxProject(decided.repository, decided.digest, decided.content, later, state)
 
 
-def widened(network: Network, content: ProjectFile) -> Network:
+def widen(network: Network, content: ProjectFile) -> Network:
     """Return a profile's network with the approved presets and hosts. The mode stays as it is."""
     rules = (name if "." in name else f"preset:{name}" for name in content.network)
     return replace(network, egress=tuple(dict.fromkeys((*network.egress, *rules))))
@@ -61,30 +61,30 @@ def with_variables(
     return tuple({**dict(content.env), **dict(own)}.items())
 
 
-def setup_began(project: SandboxProject, terminal_id: str) -> SandboxProject:
+def mark_setup_begun(project: SandboxProject, terminal_id: str) -> SandboxProject:
     """Return the project while its set-up runs in a terminal."""
     return replace(project, state=SetupState.RUNNING, terminal_id=terminal_id, reason=None)
 
 
-def setup_ended(project: SandboxProject, reason: str | None) -> SandboxProject:
+def mark_setup_ended(project: SandboxProject, reason: str | None) -> SandboxProject:
     """Return the project after its set-up; `reason` None means that every command succeeded."""
     state = SetupState.DONE if reason is None else SetupState.FAILED
     return replace(project, state=state, reason=reason)
 
 
-def settled(project: SandboxProject | None) -> bool:
+def is_ready_for_agent(project: SandboxProject | None) -> bool:
     """Report whether an agent may begin: there is no set-up, or it succeeded."""
     return project is None or project.state in (SetupState.NONE, SetupState.DONE)
 
 
-def setup_interrupted(project: SandboxProject) -> SandboxProject:
+def interrupt_setup(project: SandboxProject) -> SandboxProject:
     """Return the project in a runtime that began anew: a set-up that ran was broken off."""
     if project.state is not SetupState.RUNNING:
         return project
-    return setup_ended(project, "The sandbox ended before its set-up did.")
+    return mark_setup_ended(project, "The sandbox ended before its set-up did.")
 
 
-def setup_again(project: SandboxProject) -> SandboxProject:
+def reset_setup(project: SandboxProject) -> SandboxProject:
     """Return the project in a fresh workspace, where the set-up has to run again by itself."""
     state = SetupState.WAITING if project.content.setup else SetupState.NONE
     return replace(project, state=state, terminal_id=None, reason=None)

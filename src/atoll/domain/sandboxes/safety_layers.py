@@ -42,7 +42,7 @@ class Part:
 def layers_of(sandbox: Sandbox) -> tuple[Layer, ...]:
     """Return all six, by number. For a sandbox that does not run, those of its last life."""
     profile, isolation = sandbox.profile, sandbox.attachment.isolation
-    safety, walled = profile.safety, _walled(isolation)
+    safety, walled = profile.safety, _has_wall(isolation)
     no_sudo = _no_sudo(isolation) if safety.sudo else ""
     read_only = walled and profile.root is RootMode.READ_ONLY
     return (
@@ -62,7 +62,7 @@ def wall_of(sandbox: Sandbox) -> tuple[Part, ...]:
     isolation = sandbox.attachment.isolation
     if isolation is None:
         return ()
-    if not _walled(isolation):
+    if not _has_wall(isolation):
         return (Part("wall", False, True, _NO_WALL),)
     text = f"{isolation.mechanism}, a static init, user {isolation.host_uid} of this machine"
     debug = sandbox.profile.safety.debug
@@ -77,7 +77,7 @@ def wall_of(sandbox: Sandbox) -> tuple[Part, ...]:
     )
 
 
-def _walled(isolation: Isolation | None) -> bool:
+def _has_wall(isolation: Isolation | None) -> bool:
     return isolation is None or isolation.level is not IsolationLevel.NONE
 
 

@@ -87,21 +87,21 @@ def mode_of(mode: AgentMode | None, agent: str) -> AgentMode:
     return AgentMode.MACHINE if is_added(agent) else mode or AgentMode.TUI
 
 
-def given(task: Task) -> Task:
+def mark_given(task: Task) -> Task:
     """Return the task once its agent has it."""
     return replace(task, state=TaskState.GIVEN, reason=None)
 
 
-def failed(task: Task, reason: str) -> Task:
+def mark_failed(task: Task, reason: str) -> Task:
     """Return the task whose agent could not be started."""
     return replace(task, state=TaskState.FAILED, reason=reason)
 
 
-def again(task: Task) -> Task:
+def reset_task(task: Task) -> Task:
     """Return the task as it is before its sandbox is ready."""
     return replace(task, state=TaskState.WAITING, reason=None, before=0)
 
 
-def queued(task: Task, max_working: int) -> Task:
+def enqueue_task(task: Task, max_working: int) -> Task:
     """Return the task that waits while `max_working` others are at work."""
     return replace(task, state=TaskState.QUEUED, max_working=max_working)

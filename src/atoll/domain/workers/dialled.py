@@ -188,12 +188,12 @@ class HostLease:
         return Source(self.epoch, self.received + 1)
 
 
-def offers_of(desktop_id: DesktopId) -> str:
+def offer_stream(desktop_id: DesktopId) -> str:
     """Return the stream of the bus that tells of offers to a desktop."""
     return f"desktop:{desktop_id}"
 
 
-def contacts_of(key: WorkerKey) -> str:
+def delivery_stream(key: WorkerKey) -> str:
     """Return the stream of the bus that tells of deliveries for a worker."""
     return f"host:{key}"
 
@@ -210,31 +210,31 @@ def check_lease(lease: HostLease | None, current: int, epoch: int) -> HostLease:
     return lease
 
 
-def handing_over(lease: HostLease, act: HostAct) -> HostLease:
+def begin_hand_over(lease: HostLease, act: HostAct) -> HostLease:
     """Return the lease while its host is asked to hand the conversation over."""
     before = LeaseState.SERVED if act is HostAct.HOLD else LeaseState.HELD
     return replace(lease, state=before, reason=None)
 
 
-def receipted(lease: HostLease, request_id: str, receipt: Receipt) -> HostLease:
+def apply_receipt(lease: HostLease, request_id: str, receipt: Receipt) -> HostLease:
     """Return the lease after a receipt; those of requests do not change it."""
     match request_id:
         case HostAct.START if lease.state is LeaseState.GRANTED:
-            return _started(lease, receipt)
+            return _apply_start(lease, receipt)
         case HostAct.END if lease.state in _SERVING:
             return replace(lease, state=LeaseState.GONE, reason=_reason(receipt))
         case HostAct.HOLD | HostAct.RETURN if lease.state in (LeaseState.SERVED, LeaseState.HELD):
-            return _handed_over(lease, request_id, receipt)
+            return _apply_hand_over(lease, request_id, receipt)
         case HostAct.STOP if lease.state is not LeaseState.REMOVED:
             return replace(lease, state=LeaseState.STOPPED)
         case HostAct.REMOVE:
-            left = _reason(receipt) if isinstance(receipt, RequestRefusal) else None
-            return replace(lease, state=LeaseState.REMOVED, reason=left)
+            reason = _reason(receipt) if isinstance(receipt, RequestRefusal) else None
+            return replace(lease, state=LeaseState.REMOVED, reason=reason)
         case _:
             return lease
 
 
-def _started(lease: HostLease, receipt: Receipt) -> HostLease:
+def _apply_start(lease: HostLease, receipt: Receipt) -> HostLease:
     match receipt:
         case Response(result):
             return replace(lease, state=LeaseState.SERVED, agent_id=_agent_id(result))
@@ -244,7 +244,7 @@ def _started(lease: HostLease, receipt: Receipt) -> HostLease:
             return replace(lease, state=state, reason=_reason(receipt))
 
 
-def _handed_over(lease: HostLease, request_id: str, receipt: Receipt) -> HostLease:
+def _apply_hand_over(lease: HostLease, request_id: str, receipt: Receipt) -> HostLease:
     """Return the lease after a hand-over; one that failed changes nothing and says why."""
     match receipt:
         case Response(result):
@@ -256,13 +256,13 @@ def _handed_over(lease: HostLease, request_id: str, receipt: Receipt) -> HostLea
 
 def _agent_id(result: str) -> str:
     try:
-        found = json.loads(result)
+        answer = json.loads(result)
     except (ValueError, RecursionError):
         return "agent"
-    named = found.get("agent_id") if isinstance(found, dict) else None
+    named = answer.get("agent_id") if isinstance(answer, dict) else None
     return named[:128] if isinstance(named, str) and named else "agent"
 
 
 def _reason(receipt: Receipt) -> str:
-    said = receipt.message if isinstance(receipt, RequestRefusal) else ""
-    return said[:LONGEST_REASON] or "Its agent has ended."
+    message = receipt.message if isinstance(receipt, RequestRefusal) else ""
+    return message[:LONGEST_REASON] or "Its agent has ended."

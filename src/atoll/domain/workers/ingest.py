@@ -36,7 +36,7 @@ class Intake:
     taken: int
 
 
-def take(source: Source, batch: Batch) -> Intake:
+def take_batch(source: Source, batch: Batch) -> Intake:
     """Return what is taken of a batch.
 
     Raises `Conflict`, code `stale_lease`, for another epoch, and `Invalid` for a number below 1.

@@ -202,22 +202,22 @@ def step(worker: Worker, stimulus: Stimulus, now: datetime) -> Outcome:
     """
     match stimulus:
         case Started() | Silent() | Died() | Returned():
-            return _contact(worker, stimulus)
+            return _step_contact(worker, stimulus)
         case WorkerBroke() | StopWorker() | WorkerEnded():
-            return _ending(worker, stimulus, now)
+            return _step_ending(worker, stimulus, now)
         case Reattach():
             return _reattach(worker)
         case HandOver():
             return _hand_over(worker, stimulus)
         case RemovalDue() | WorkerTornDown():  # pragma: no branch - the cases are all
-            return _removal(worker, stimulus, now)
+            return _step_removal(worker, stimulus, now)
 
 
-def _told(worker: Worker, event: str, **more: Json) -> AppendWorkerEvent:
+def _event(worker: Worker, event: str, **more: Json) -> AppendWorkerEvent:
     return AppendWorkerEvent(f"worker.{event}", {"worker_id": worker.id, **more})
 
 
-def _contact(worker: Worker, stimulus: Started | Silent | Died | Returned) -> Outcome:
+def _step_contact(worker: Worker, stimulus: Started | Silent | Died | Returned) -> Outcome:
     match stimulus:
         case Started(reattached, facts):
             if worker.status is not WorkerStatus.STARTING:
@@ -225,25 +225,25 @@ def _contact(worker: Worker, stimulus: Started | Silent | Died | Returned) -> Ou
             up = replace(
                 worker, status=WorkerStatus.RUNNING, contact=HostContact.PRESENT, reason=None
             )
-            return up, (_told(up, "started", epoch=up.epoch, reattached=reattached, **facts),)
+            return up, (_event(up, "started", epoch=up.epoch, reattached=reattached, **facts),)
         case Silent(reason) | Died(reason):
-            return _lost(worker, reason, died=isinstance(stimulus, Died))
+            return _lose(worker, reason, died=isinstance(stimulus, Died))
         case Returned(epoch, delivered):  # pragma: no branch - the cases are all
             check_epoch(worker.epoch, epoch)
             if worker.contact is HostContact.PRESENT or worker.status is not WorkerStatus.RUNNING:
                 return worker, ()
             back = replace(worker, contact=HostContact.PRESENT, reason=None)
-            return back, (_told(back, "recovered", epoch=epoch, delivered=delivered),)
+            return back, (_event(back, "recovered", epoch=epoch, delivered=delivered),)
 
 
-def _lost(worker: Worker, reason: str, *, died: bool) -> Outcome:
+def _lose(worker: Worker, reason: str, *, died: bool) -> Outcome:
     if worker.status is not WorkerStatus.RUNNING:
         return worker, ()
     settle = (SettleOpen(),) if died else ()
     if worker.contact is HostContact.LOST:
         return worker, settle
     lost = replace(worker, contact=HostContact.LOST, reason=reason)
-    return lost, (_told(lost, "lost", epoch=lost.epoch, reason=reason), *settle)
+    return lost, (_event(lost, "lost", epoch=lost.epoch, reason=reason), *settle)
 
 
 def _reattach(worker: Worker) -> Outcome:
@@ -264,7 +264,7 @@ def _hand_over(worker: Worker, stimulus: HandOver) -> Outcome:
     thread = stimulus.thread_id if stimulus.holder is Holder.PERSON else None
     held = replace(worker, holder=stimulus.holder, held_thread=thread)
     return held, (
-        _told(held, "handed_over", holder=held.holder.value, thread_id=stimulus.thread_id),
+        _event(held, "handed_over", holder=held.holder.value, thread_id=stimulus.thread_id),
     )
 
 
@@ -292,7 +292,7 @@ def check_epoch(current: int, epoch: int) -> None:
         )
 
 
-def _ending(
+def _step_ending(
     worker: Worker, stimulus: WorkerBroke | StopWorker | WorkerEnded, now: datetime
 ) -> Outcome:
     if worker.status in _ENDED:
@@ -328,12 +328,14 @@ def _end(
         markers=markers,
         remove_at=remove_at,
     )
-    told = _told(ended, "stopped", status=status.value, reason=reason, markers=_spelled(markers))
+    event = _event(
+        ended, "stopped", status=status.value, reason=reason, markers=_markers_json(markers)
+    )
     remove = (Remove(),) if remove_at <= now else ()
-    return ended, (SettleOpen(), told, *remove)
+    return ended, (SettleOpen(), event, *remove)
 
 
-def _spelled(markers: DurabilityMarkers | None) -> Json:
+def _markers_json(markers: DurabilityMarkers | None) -> Json:
     if markers is None:
         return None
     return {
@@ -345,7 +347,7 @@ def _spelled(markers: DurabilityMarkers | None) -> Json:
     }
 
 
-def _removal(worker: Worker, stimulus: RemovalDue | WorkerTornDown, now: datetime) -> Outcome:
+def _step_removal(worker: Worker, stimulus: RemovalDue | WorkerTornDown, now: datetime) -> Outcome:
     if worker.status not in _ENDED or worker.torn_down is not None:
         return worker, ()
     match stimulus:
@@ -355,7 +357,7 @@ def _removal(worker: Worker, stimulus: RemovalDue | WorkerTornDown, now: datetim
         case WorkerTornDown(removed, leftovers):  # pragma: no branch - the cases are all
             gone = replace(worker, torn_down=stimulus)
             return gone, (
-                _told(
+                _event(
                     gone,
                     "torn_down",
                     policy=gone.teardown.policy.value,

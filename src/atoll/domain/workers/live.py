@@ -65,8 +65,8 @@ class _Line(msgspec.Struct):
 
 def read_batch(worker_id: str, after: int, lines: Sequence[bytes]) -> DeltaBatch:
     """Return the deltas of an agent's lines. A line that is no message is left out."""
-    found = (_delta(worker_id, line) for line in lines)
-    return DeltaBatch(after, tuple(one for one in found if one is not None))
+    deltas = (_delta(worker_id, line) for line in lines)
+    return DeltaBatch(after, tuple(one for one in deltas if one is not None))
 
 
 class DeltaOrder:
@@ -82,11 +82,11 @@ class DeltaOrder:
         """The number of the last entry whose events the follower has; -1 before the first look."""
         return -1 if self._at is None else self._at
 
-    def passed(self, events: Sequence[WorkerEvent], collected: int | None) -> None:
+    def note_events(self, events: Sequence[WorkerEvent], collected: int | None) -> None:
         """Note events that the follower has now, and that these are all up to entry `collected`;
         None where more follow."""
         for one in events:
-            item = _completed(one.payload)
+            item = _completed_item(one.payload)
             if item:
                 self._done[item] = None
         while len(self._done) > MOST_ITEMS:
@@ -103,15 +103,15 @@ class DeltaOrder:
 
 def _delta(worker_id: str, line: bytes) -> tuple[str, WorkerDelta] | None:
     try:
-        read = msgspec.json.decode(line, type=_Line)
-        params = bytes(read.params).decode()
+        message = msgspec.json.decode(line, type=_Line)
+        params = bytes(message.params).decode()
     except UNREADABLE:
         return None
-    about = _params(params)
-    return about.itemId, WorkerDelta(worker_id, read.method, params, about.threadId)
+    subject = _params(params)
+    return subject.itemId, WorkerDelta(worker_id, message.method, params, subject.threadId)
 
 
-def _completed(payload: Mapping[str, Json]) -> str:
+def _completed_item(payload: Mapping[str, Json]) -> str:
     """Return the id of the item that an event completes; empty for any other event."""
     params = payload.get("params")
     if payload.get("method") != "item/completed" or not isinstance(params, str):

@@ -45,10 +45,10 @@ Allowed = Mapping[str, tuple[MethodAccess, Required]]
 def _table(read: str, drive: str) -> Allowed:
     """Return a table: a method and its required fields a line."""
     rows: dict[str, tuple[MethodAccess, Required]] = {}
-    for access, text in ((MethodAccess.READ, read), (MethodAccess.DRIVE, drive)):
+    for needed_access, text in ((MethodAccess.READ, read), (MethodAccess.DRIVE, drive)):
         for line in filter(str.strip, text.splitlines()):
             method, *fields = line.split()
-            rows[method] = access, tuple(fields)
+            rows[method] = needed_access, tuple(fields)
     return MappingProxyType(rows)
 
 
@@ -95,14 +95,14 @@ _BY_TRANSCRIPT: Final = frozenset({"claude-code"})
 """Agents that begin a conversation of any name, and know it by its transcript."""
 
 
-def finding_method(agent: str) -> str:
+def lookup_method(agent: str) -> str:
     """Return the method by which an agent says whether it knows a conversation."""
     return "thread/read" if agent in _BY_TRANSCRIPT else "thread/resume"
 
 
-def ask_for_thread(request_id: str, agent: str, thread: str) -> WorkerRequestBody:
+def thread_request(request_id: str, agent: str, thread: str) -> WorkerRequestBody:
     """Return the request by which a worker's agent says whether it knows a conversation."""
-    return request_body(request_id, finding_method(agent), {"threadId": thread}, wait_ms=THREAD_MS)
+    return request_body(request_id, lookup_method(agent), {"threadId": thread}, wait_ms=THREAD_MS)
 
 
 def read_refusal(agent: str, thread: str, answer: RequestAnswer) -> Invalid | None:
@@ -124,7 +124,7 @@ def methods_of(agent: str) -> Allowed:
     return _TRANSLATED if is_added(agent) else METHODS[agent]
 
 
-def served_name(name: str) -> str:
+def agent_of_name(name: str) -> str:
     """Return the agent that a name or an alias means; an unknown name as it is."""
     for agent in AGENTS:
         if name in agent.aliases:
@@ -132,8 +132,8 @@ def served_name(name: str) -> str:
     return name
 
 
-def access(agent: str, method: str) -> MethodAccess:
-    """Return what a method of an agent needs; an unknown one is refused."""
+def needed_access(agent: str, method: str) -> MethodAccess:
+    """Return the right that a method of an agent needs; an unknown one is refused."""
     row = methods_of(agent).get(method)
     return MethodAccess.REFUSED if row is None else row[0]
 

@@ -51,7 +51,7 @@ def desktop_of(place: SandboxId) -> DesktopId | None:
 def started_facts(
     agent: str, sandbox: WorkerSandbox | None, route: RouteRecord | None
 ) -> dict[str, Json]:
-    """Return what `worker.started` says of the place of a worker."""
+    """Return the payload of `worker.started` about the place of a worker."""
     facts: dict[str, Json] = {"agent": agent}
     if sandbox is not None:
         own = sandbox.extension == DESKTOP
@@ -60,14 +60,14 @@ def started_facts(
             "backend": backend_of(sandbox.extension),
             "extension": sandbox.extension,
             "execution_mode": mode.value,
-            "sandbox": spelled_sandbox(sandbox),
+            "sandbox": sandbox_json(sandbox),
         }
     if route is not None:
-        facts["route"] = spelled_route(route)
+        facts["route"] = route_json(route)
     return facts
 
 
-def spelled_sandbox(sandbox: WorkerSandbox) -> dict[str, Json]:
+def sandbox_json(sandbox: WorkerSandbox) -> dict[str, Json]:
     """Return a `WorkerSandbox`."""
     return {
         "id": sandbox.id,
@@ -77,7 +77,7 @@ def spelled_sandbox(sandbox: WorkerSandbox) -> dict[str, Json]:
     }
 
 
-def spelled_route(record: RouteRecord) -> dict[str, Json]:
+def route_json(record: RouteRecord) -> dict[str, Json]:
     """Return a `RouteDecision`: the reasons of every candidate, and the starts that failed."""
     decision, chosen = record.decision, record.decision.chosen
     return {

@@ -45,7 +45,7 @@ class WorkerRecord:
     talk: WorkerTalk = NO_TALK
 
 
-def advanced(record: WorkerRecord, worker: Worker, now: datetime) -> WorkerRecord:
+def advance(record: WorkerRecord, worker: Worker, now: datetime) -> WorkerRecord:
     """Return the record of a worker after a transition. A lease is granted when an epoch begins,
     when its agent is up, and when a lost host is back."""
     before = record.worker
@@ -63,14 +63,14 @@ def advanced(record: WorkerRecord, worker: Worker, now: datetime) -> WorkerRecor
     return replace(record, worker=worker, lease=lease)
 
 
-def leaving(record: WorkerRecord, attempts: Iterable[Attempt]) -> WorkerRecord:
+def mark_leaving(record: WorkerRecord, attempts: Iterable[Attempt]) -> WorkerRecord:
     """Return the record of a worker that leaves a place, as its agent did not start there, after
     these attempts."""
     failed = tuple(one for one in attempts if one.reason is not None)
     return replace(record, failed=failed, leaves=True)
 
 
-def left(record: WorkerRecord) -> WorkerRecord:
+def clear_place(record: WorkerRecord) -> WorkerRecord:
     """Return the record of a worker once nothing of it stands at the place it leaves."""
     return replace(record, sandbox_id=None, agent_id="", collected=0, made_in=0, leaves=False)
 

@@ -45,7 +45,7 @@ class ServerRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class OpenItems:
     """Requests without a receipt, and questions of the agent without an answer."""
 
     request_ids: tuple[str, ...] = ()
@@ -73,13 +73,13 @@ def usage_of(counts: DoorCounts) -> WorkerUsage:
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class WorkerObservation:
     """A worker as others know it: its stream, sandbox, ledger, broker and route."""
 
     latest_seq: int = 0
     threads: tuple[WorkerThread, ...] = ()
     sandbox: WorkerSandbox | None = None
-    pending: Pending = Pending()
+    pending: OpenItems = OpenItems()
     usage: WorkerUsage = WorkerUsage()
     route: RouteRecord | None = None
     artifacts: tuple[WorkerArtifact, ...] = ()
@@ -96,7 +96,7 @@ class WorkerSnapshot:
     heartbeat_state: HeartbeatState
     heartbeat_age_ms: int
     heartbeat_stale_after_ms: int
-    observed: Observed
+    observed: WorkerObservation
 
     @property
     def execution_mode(self) -> ExecutionMode | None:
@@ -123,7 +123,7 @@ class WorkerSnapshot:
         return None if sandbox.ref is None else f"{sandbox.ref}/{part}"
 
 
-def snapshot(record: WorkerRecord, observed: Observed, *, now: datetime) -> WorkerSnapshot:
+def snapshot(record: WorkerRecord, observed: WorkerObservation, *, now: datetime) -> WorkerSnapshot:
     """Return the snapshot of a worker at `now`."""
     worker, lease = record.worker, record.lease
     return WorkerSnapshot(

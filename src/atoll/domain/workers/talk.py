@@ -70,23 +70,25 @@ class _Params(msgspec.Struct, rename="camel"):
     thread: _Thread = msgspec.field(default_factory=_Thread)
 
 
-def heard(
+def after_message(
     talk: WorkerTalk, seq: int, method: str, params: str, question: str | None = None
 ) -> WorkerTalk:
     """Return the talk after a message of the agent, event `seq`; `question` is the id of one that
     asks."""
     said = _read(params)
     if question is not None:
-        return _asked(talk, OpenQuestion(question[:LONGEST_ID], seq, said.thread_id or None))
+        return _add_question(talk, OpenQuestion(question[:LONGEST_ID], seq, said.thread_id or None))
     match method:
         case "thread/started":
-            return _opened(talk, said.thread)
+            return _open_thread(talk, said.thread)
         case "thread/name/updated":
-            return _titled(talk, said.thread_id, said.thread_name)
+            return _set_title(talk, said.thread_id, said.thread_name)
         case "turn/started":
-            return _turned(_moved(talk, said.thread_id), said.thread_id, said.turn.id or None)
+            return _set_turn(
+                _move_to_end(talk, said.thread_id), said.thread_id, said.turn.id or None
+            )
         case "turn/completed":
-            done = _turned(talk, said.thread_id, None)
+            done = _set_turn(talk, said.thread_id, None)
             left = tuple(one for one in done.questions if one.thread_id != said.thread_id)
             return replace(done, questions=left)
         case "serverRequest/resolved":
@@ -97,37 +99,37 @@ def heard(
             return talk
 
 
-def answered(talk: WorkerTalk, method: str, result: str) -> WorkerTalk:
+def after_answer(talk: WorkerTalk, method: str, result: str) -> WorkerTalk:
     """Return the talk after the agent answered a request."""
-    return _opened(talk, _read(result).thread) if method in OPENING else talk
+    return _open_thread(talk, _read(result).thread) if method in OPENING else talk
 
 
-def quieted(talk: WorkerTalk) -> WorkerTalk:
+def after_end(talk: WorkerTalk) -> WorkerTalk:
     """Return the talk once the agent has ended: no turn runs, and nothing waits for an answer."""
     return WorkerTalk(tuple(replace(one, turn_id=None) for one in talk.threads))
 
 
-def _asked(talk: WorkerTalk, question: OpenQuestion) -> WorkerTalk:
+def _add_question(talk: WorkerTalk, question: OpenQuestion) -> WorkerTalk:
     others = [one for one in talk.questions if one.server_request_id != question.server_request_id]
     return replace(talk, questions=(*others, question)[-MOST_QUESTIONS:])
 
 
-def _opened(talk: WorkerTalk, thread: _Thread) -> WorkerTalk:
-    return _titled(talk, thread.id, thread.name or thread.preview)
+def _open_thread(talk: WorkerTalk, thread: _Thread) -> WorkerTalk:
+    return _set_title(talk, thread.id, thread.name or thread.preview)
 
 
-def _titled(talk: WorkerTalk, thread_id: str, title: str | None) -> WorkerTalk:
+def _set_title(talk: WorkerTalk, thread_id: str, title: str | None) -> WorkerTalk:
     known = _thread(talk, thread_id)
     shown = title[:LONGEST_TITLE] if title else known.title
     return _put(talk, replace(known, title=shown))
 
 
-def _turned(talk: WorkerTalk, thread_id: str, turn_id: str | None) -> WorkerTalk:
+def _set_turn(talk: WorkerTalk, thread_id: str, turn_id: str | None) -> WorkerTalk:
     turn = None if turn_id is None else turn_id[:LONGEST_ID]
     return _put(talk, replace(_thread(talk, thread_id), turn_id=turn))
 
 
-def _moved(talk: WorkerTalk, thread_id: str) -> WorkerTalk:
+def _move_to_end(talk: WorkerTalk, thread_id: str) -> WorkerTalk:
     """Return the talk with a thread at the end."""
     others = tuple(one for one in talk.threads if one.thread_id != thread_id[:LONGEST_ID])
     return _put(replace(talk, threads=others), _thread(talk, thread_id))

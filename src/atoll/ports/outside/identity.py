@@ -10,7 +10,7 @@ from typing import Protocol
 
 from atoll.domain.errors import Unavailable
 from atoll.domain.event import Json
-from atoll.domain.people.person import BegunLogin
+from atoll.domain.people.person import PendingLogin
 from atoll.domain.people.realm import Realm
 
 
@@ -42,11 +42,11 @@ class IdentityProvider(Protocol):
     `login_refused`) when it says no or what it says is not proven. No message quotes a provider's
     text."""
 
-    async def begin(self, realm: Realm, begun: BegunLogin) -> str:
+    async def begin(self, realm: Realm, begun: PendingLogin) -> str:
         """Return the address at the provider where the person logs in."""
         ...
 
-    async def finish(self, realm: Realm, begun: BegunLogin, code: str) -> ProviderAnswer:
+    async def finish(self, realm: Realm, begun: PendingLogin, code: str) -> ProviderAnswer:
         """Trade the code of a finished login for claims."""
         ...
 

@@ -8,7 +8,7 @@ import asyncio
 from typing import Final
 
 from atoll.domain.errors import Conflict, Invalid
-from atoll.domain.workers.methods import finding_method
+from atoll.domain.workers.methods import lookup_method
 from atoll.runtime.agents.machine import MachineChannel
 from atoll.runtime.agents.session import AgentSession
 from atoll.runtime.agents.stopping import Gaps
@@ -32,7 +32,7 @@ async def find_by_machine(session: AgentSession, channel: MachineChannel, thread
     with channel.awaiting(_KEY) as answer:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                await session.request(_KEY, finding_method(name), {"threadId": thread})
+                await session.request(_KEY, lookup_method(name), {"threadId": thread})
                 reply = await answer
         except TimeoutError:
             return

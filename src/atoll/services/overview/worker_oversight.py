@@ -25,7 +25,7 @@ from atoll.domain.workers.backends import (
 )
 from atoll.domain.workers.placement import sandbox_of
 from atoll.domain.workers.record import WorkerRecord
-from atoll.domain.workers.snapshot import Observed, WorkerSnapshot, snapshot
+from atoll.domain.workers.snapshot import WorkerObservation, WorkerSnapshot, snapshot
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.host_room import all_hosts
@@ -80,7 +80,7 @@ class WorkerOversight:
 
     async def _overseen(self, rows: Transaction, record: WorkerRecord) -> OverseenWorker:
         sandbox, route = await place_of(rows, record)
-        observed = Observed(sandbox=sandbox, route=route)
+        observed = WorkerObservation(sandbox=sandbox, route=route)
         return OverseenWorker(record, snapshot(record, observed, now=self._ground.clock.now()))
 
 

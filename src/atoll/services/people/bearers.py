@@ -18,11 +18,11 @@ from atoll.domain.people.bearer import (
     BearerClaims,
     BearerRequest,
     SubscriptionRequest,
-    believed,
+    claims_hold,
     ends_at,
-    known,
+    read_capabilities,
 )
-from atoll.domain.people.capability import Capability, delegated
+from atoll.domain.people.capability import Capability, delegate
 from atoll.domain.people.login import fingerprint
 from atoll.domain.people.principal import Principal, TokenAccess, WorkerAccess
 from atoll.domain.sandboxes.sandbox import RUNNING
@@ -75,7 +75,7 @@ class Bearers:
             audience=request.audience,
             origin=self._origin(caller, session),
             ends_at=self._end(caller, request.seconds),
-            capabilities=delegated(caller.capabilities, request.capabilities),
+            capabilities=delegate(caller.capabilities, request.capabilities),
         )
         return await self._issuer.issue(caller, wanted)
 
@@ -162,7 +162,7 @@ class Bearers:
         except BadToken as error:
             _log.info("token_refused", reason=str(error))
             return None
-        if not believed(claims, issuer=self._issuer.issuer.url, now=self._ground.clock.now()):
+        if not claims_hold(claims, issuer=self._issuer.issuer.url, now=self._ground.clock.now()):
             return None
         if not await self._stands(claims):
             return None
@@ -177,7 +177,7 @@ class Bearers:
             claims.streams,
             claims.models,
         )
-        return standing_for(owner, known(claims.capabilities), access)
+        return standing_for(owner, read_capabilities(claims.capabilities), access)
 
     async def _stands(self, claims: BearerClaims) -> bool:
         """Return whether what a token was made from still stands."""

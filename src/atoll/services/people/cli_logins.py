@@ -12,9 +12,9 @@ from atoll.domain.people.cli_login import (
     CODE_BYTES,
     LIFE,
     CliLogin,
-    makes_room,
+    find_displaced,
+    printable_machine,
     read_code,
-    shown_machine,
     spell_code,
 )
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
@@ -43,12 +43,12 @@ class CliLogins:
             fingerprint(secret),
             spell_code(secrets.token_bytes(CODE_BYTES)),
             address,
-            shown_machine(machine),
+            printable_machine(machine),
             now + LIFE,
         )
         async with self._ground.store.begin() as rows:
             await rows.cli_logins.forget(now)
-            given_way = makes_room(await rows.cli_logins.all(), address)
+            given_way = find_displaced(await rows.cli_logins.all(), address)
             if given_way is not None:
                 await rows.cli_logins.remove(given_way.mark)
             await rows.cli_logins.put(login)

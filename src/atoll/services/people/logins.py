@@ -18,16 +18,16 @@ from atoll.domain.people.login import (
     SECRET_BYTES,
     Guesses,
     LoginBook,
+    count_guess,
     fingerprint,
-    guessed,
     page_key,
-    redeemed,
+    redeem,
     spell_secret,
     wait_seconds,
     with_ticket,
     without_session,
 )
-from atoll.domain.people.name import shown_name
+from atoll.domain.people.name import printable_name
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.people.rate_limit import client_block
 from atoll.ports import Store, Transaction
@@ -140,7 +140,7 @@ class Logins:
         a name that cannot be shown, `Forbidden` for a guest."""
         if caller.guest_access is not None:
             raise Forbidden("a guest's name is chosen when the link is opened")
-        shown = shown_name(name)
+        shown = printable_name(name)
         await self._change(lambda book: replace(book, name=shown))
         return replace(caller, name=shown)
 
@@ -203,8 +203,8 @@ class Logins:
         unknown, used or too old, `LimitReached` after too many of those from `source`."""
         session = spell_secret(secrets.token_bytes(SECRET_BYTES))
 
-        def redeem(book: LoginBook) -> LoginBook:
-            after = redeemed(book, ticket, session, self._clock.now())
+        def trade(book: LoginBook) -> LoginBook:
+            after = redeem(book, ticket, session, self._clock.now())
             if after is None:
                 raise self.wrong(
                     source,
@@ -213,7 +213,7 @@ class Logins:
                 )
             return after
 
-        await self._change(redeem)
+        await self._change(trade)
         if self._record is not None:
             await self._record(LOCAL_PERSON, "logged in with a login link")
         return session
@@ -254,7 +254,7 @@ class Logins:
     def wrong(self, source: str, sentence: str) -> Unauthenticated | LimitReached:
         """Return the error for a wrong secret from `source`, which is counted."""
         now, client = self._clock.now(), client_block(source)
-        counted = guessed(self._guesses.get(client), now)
+        counted = count_guess(self._guesses.get(client), now)
         self._guesses[client] = counted
         self._guesses.move_to_end(client)
         while len(self._guesses) > _MAX_SOURCES:

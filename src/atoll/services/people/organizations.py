@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import PERSONAL_ORG
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.name import shown_name
+from atoll.domain.people.name import printable_name
 from atoll.domain.people.organization import (
     PERSONAL,
     Member,
@@ -96,7 +96,7 @@ class Organizations:
         async with self._ground.store.begin() as rows:
             first = await rows.organizations.get(PERSONAL_ORG) is None
             org_id = PERSONAL_ORG if first else self._ground.ids.organization()
-            made = Organization(org_id, read_slug(slug), shown_name(name), now)
+            made = Organization(org_id, read_slug(slug), printable_name(name), now)
             await rows.organizations.put(made)
             owner = self._member_of(made, LOCAL_PERSON if first else caller)
             await rows.members.put(owner)
@@ -119,7 +119,7 @@ class Organizations:
             changed = replace(
                 found,
                 slug=found.slug if slug is None else read_slug(slug),
-                name=found.name if name is None else shown_name(name),
+                name=found.name if name is None else printable_name(name),
             )
             if changed != found:
                 await rows.organizations.put(changed)
@@ -210,7 +210,7 @@ class Organizations:
                 found.id,
                 self._ground.ids.service_account(),
                 ActorKind.AUTOMATION,
-                shown_name(name),
+                printable_name(name),
                 "",
                 role,
                 read_groups(groups),
@@ -226,7 +226,7 @@ class Organizations:
         """Give the caller the name that others see. Raises `Invalid`, `Forbidden` for a guest."""
         if caller.guest_access is not None or is_local(caller):
             return await self._logins.rename(caller, name)
-        shown = shown_name(name)
+        shown = printable_name(name)
         async with self._ground.store.begin() as rows:
             member = await rows.members.get(caller.org_id, caller.id)
             if member is not None:

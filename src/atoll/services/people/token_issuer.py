@@ -13,7 +13,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.people.bearer import LIFE, SANDBOX, BearerClaims
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.people.token import allowed
+from atoll.domain.people.token import granted_capabilities
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports.clock import Clock
 from atoll.services.people.signing_keys import SigningKeys
@@ -113,4 +113,6 @@ def held_inside(owner: Principal, sandbox: Sandbox) -> frozenset[Capability]:
     """Return what every token of a sandbox has, and what the profile gives beside it."""
     children = Capability.SANDBOX_CHILDREN
     given = sandbox.profile.mcp.children is not None and owner.may(children)
-    return allowed(owner.capabilities, None, inside=True) | ({children} if given else set())
+    return granted_capabilities(owner.capabilities, None, inside=True) | (
+        {children} if given else set()
+    )

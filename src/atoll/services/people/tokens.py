@@ -14,21 +14,21 @@ from atoll.domain.errors import Forbidden, LimitReached, NotFound, Unavailable
 from atoll.domain.event import EventDraft, Json
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId, TokenId
 from atoll.domain.paging import PageQuery, RowPage
-from atoll.domain.people.bearer import known
+from atoll.domain.people.bearer import read_capabilities
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.login import SECRET_BYTES, fingerprint
-from atoll.domain.people.name import shown_name
+from atoll.domain.people.name import printable_name
 from atoll.domain.people.organization import check_may_set
 from atoll.domain.people.principal import Principal, TokenAccess
 from atoll.domain.people.token import (
     Token,
     TokenLives,
     TokenRequest,
-    allowed,
     expiry_of,
+    granted_capabilities,
     is_token,
+    is_use_fresh,
     spell_token,
-    use_is_noted,
 )
 from atoll.domain.sandboxes.sandbox import Sandbox, check_not_gone
 from atoll.ports import Transaction
@@ -75,13 +75,13 @@ class Tokens:
         sandbox_id = await self._sandbox(owner, request)
         now, text = self._ground.clock.now(), spell_token(secrets.token_bytes(SECRET_BYTES))
         own = caller.capabilities & owner.capabilities
-        given = allowed(own, request.capabilities, inside=sandbox_id is not None)
+        given = granted_capabilities(own, request.capabilities, inside=sandbox_id is not None)
         maker = caller.token
         token = Token(
             id=self._ground.ids.token(),
             org_id=owner.org_id,
             owner=owner.id,
-            name=shown_name(request.name),
+            name=printable_name(request.name),
             mark=fingerprint(text),
             capabilities=tuple(sorted(given)),
             created_at=now,
@@ -163,7 +163,7 @@ class Tokens:
         if owner is None:
             return None
         access = TokenAccess(f"{ORIGIN}{token.id}", token.expires_at, token.sandbox_id)
-        return standing_for(owner, known(token.capabilities), access)
+        return standing_for(owner, read_capabilities(token.capabilities), access)
 
     async def _owner(self, caller: Principal, account: str | None) -> Principal:
         """Return the caller, or a service account that they manage."""
@@ -199,7 +199,7 @@ class Tokens:
 
     async def _note_use(self, token: Token) -> None:
         now = self._ground.clock.now()
-        if use_is_noted(token, now):
+        if is_use_fresh(token, now):
             return
         try:
             async with self._ground.store.begin() as rows:

@@ -14,7 +14,7 @@ from typing import Final
 from atoll.domain.errors import Forbidden, NotFound, Unavailable
 from atoll.domain.event import EventDraft, Json, sandbox_stream
 from atoll.domain.ids import SandboxId
-from atoll.domain.people.bearer import known
+from atoll.domain.people.bearer import read_capabilities
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
 from atoll.domain.people.principal import Principal
@@ -177,7 +177,7 @@ class Visits:
         owner = await self._tokens.owner(visit.org_id, visit.owner)
         if owner is None:
             return None
-        given = owner.capabilities & known(visit.capabilities)
+        given = owner.capabilities & read_capabilities(visit.capabilities)
         caller = replace(owner, interactive=False, capabilities=given)
         if not caller.may(Capability.EXEC_USE):
             return None

@@ -47,7 +47,7 @@ from atoll.domain.sandboxes.steps.child import (
     child_request,
 )
 from atoll.domain.sandboxes.stimulus import ChildMade, Requested
-from atoll.domain.sandboxes.task import queued
+from atoll.domain.sandboxes.task import enqueue_task
 from atoll.domain.wall.isolation import reaches
 from atoll.ports import (
     Extension,
@@ -288,7 +288,7 @@ class Admission:
         task, max_working = sandbox.task, self._settings.max_working
         if task is not None and (task.max_working or max_working):
             # `TaskQueue` starts it, at once where there is a place.
-            waiting = replace(sandbox, task=queued(task, task.max_working or max_working))
+            waiting = replace(sandbox, task=enqueue_task(task, task.max_working or max_working))
             await rows.sandboxes.insert(waiting)
             return waiting, await self._transitions.append(rows, ((waiting, event),), actor=actor)
         begun, instructions = step(sandbox, Requested(), sandbox.created_at)

@@ -14,7 +14,7 @@ import structlog
 from atoll.domain.errors import AtollError
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandboxes.owed import owed_work, passing
+from atoll.domain.sandboxes.owed import is_passing, owed_work
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.work_queues import Performer, WorkQueues
 
@@ -74,7 +74,7 @@ class OwedWork:
                 async with self._ground.store.begin() as rows:
                     owed = await rows.replicas.owed()
                     for sandbox in await rows.sandboxes.unfinished():
-                        if passing(sandbox) and sandbox.id not in owed:
+                        if is_passing(sandbox) and sandbox.id not in owed:
                             await rows.replicas.owe(sandbox.id, ending=False)
                 return
             except AtollError as error:
@@ -119,7 +119,7 @@ class OwedWork:
         async with self._ground.store.begin() as rows:
             await self._ground.leadership.check(rows)
             sandbox = await rows.sandboxes.get(sandbox_id)
-            if sandbox is not None and passing(sandbox):
+            if sandbox is not None and is_passing(sandbox):
                 return False
             settled = await rows.replicas.settle(sandbox_id, number)
         if settled:

@@ -12,10 +12,10 @@ import structlog
 from atoll.domain.errors import AtollError, Conflict
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM, Principal
-from atoll.domain.sandboxes.project import failure_of, settled
+from atoll.domain.sandboxes.project import failure_of, is_ready_for_agent
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.sandboxes.stimulus import SetupEnded, TaskBegan
-from atoll.domain.sandboxes.task import failed
+from atoll.domain.sandboxes.task import mark_failed
 from atoll.domain.sandboxes.task_queue import is_waiting
 from atoll.ports import Clock, RuntimeClient
 from atoll.services.lifecycle.directory import Directory
@@ -87,7 +87,7 @@ class WaitingTasks:
         task = sandbox.task
         if task is None:
             return sandbox
-        left = failed(task, "The set-up failed, and the task was left.")
+        left = mark_failed(task, "The set-up failed, and the task was left.")
         stimulus = TaskBegan(sandbox.generation, left)
         return await self._reconciler.apply(sandbox.id, stimulus, actor=caller)
 
@@ -110,7 +110,7 @@ class WaitingTasks:
                 return
             ended = SetupEnded(project.terminal_id, failure_of(found.exit.words()))
             sandbox = await self._reconciler.apply(sandbox.id, ended)
-        if is_waiting(sandbox) and settled(sandbox.project):
+        if is_waiting(sandbox) and is_ready_for_agent(sandbox.project):
             await self.begin(SYSTEM, sandbox, client)
 
 
@@ -119,4 +119,6 @@ def _may_change(sandbox: Sandbox) -> bool:
     if not is_waiting(sandbox):
         return False
     project = sandbox.project
-    return settled(project) or (project is not None and project.state is SetupState.RUNNING)
+    return is_ready_for_agent(project) or (
+        project is not None and project.state is SetupState.RUNNING
+    )

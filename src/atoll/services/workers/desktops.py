@@ -23,9 +23,9 @@ from atoll.domain.workers.dialled import (
     HostLease,
     HostOffer,
     LeaseState,
-    contacts_of,
+    delivery_stream,
     offer_binding,
-    offers_of,
+    offer_stream,
     read_command,
 )
 from atoll.ports import Transaction, Vault
@@ -111,7 +111,9 @@ class Desktops:
                 await rows.host_leases.put(replace(one, state=LeaseState.ENDED))
                 await rows.host_offers.clear(one.key)
             await rows.desktops.remove(found.id)
-        self._ground.bus.announce((offers_of(found.id), *(contacts_of(one.key) for one in leases)))
+        self._ground.bus.announce(
+            (offer_stream(found.id), *(delivery_stream(one.key) for one in leases))
+        )
 
     async def offers(self, caller: Principal, name: str) -> AsyncIterator[HostOffer]:
         """Yield the offers of a desktop that have no receipt yet, then each as it comes. Ends once
@@ -119,7 +121,7 @@ class Desktops:
         async with self._ground.store.read() as rows:
             desktop = await self._named(rows, caller, name)
         after = 0
-        with self._ground.bus.listen(offers_of(desktop.id)) as listener:
+        with self._ground.bus.listen(offer_stream(desktop.id)) as listener:
             while True:
                 found = await self._page(desktop.id, after)
                 if found is None:

@@ -37,7 +37,7 @@ from atoll.domain.workers.record import (
     WorkerRecord,
     worker_stream,
 )
-from atoll.domain.workers.talk import WorkerTalk, heard
+from atoll.domain.workers.talk import WorkerTalk, after_message
 from atoll.ports import StoreUnavailable
 from atoll.ports.outside.worker_host import HostEntry, HostPlace, WorkerHost
 from atoll.ports.telemetry.metrics import Metric
@@ -433,7 +433,7 @@ def _heard(talk: WorkerTalk, event: WorkerEvent) -> WorkerTalk:
     said = event.payload
     question = said.get("server_request_id")
     asks = None if question is None else str(question)
-    return heard(talk, event.seq, str(said["method"]), str(said["params"]), asks)
+    return after_message(talk, event.seq, str(said["method"]), str(said["params"]), asks)
 
 
 def _event(record: WorkerRecord, entry: HostEntry) -> WorkerEventDraft | None:

@@ -11,7 +11,7 @@ from atoll.domain.routes.health import Attempt, Outcome
 from atoll.domain.routes.policy import DESKTOP
 from atoll.domain.routes.record import RouteRecord
 from atoll.domain.workers.placement import place_of_sandbox
-from atoll.domain.workers.record import WorkerRecord, leaving, left
+from atoll.domain.workers.record import WorkerRecord, clear_place, mark_leaving
 from atoll.ports import StoreUnavailable, Transaction
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.services.ground import Ground
@@ -44,7 +44,7 @@ class WorkerFallback:
             await rows.routes.put(tried)
             if not tried.left():
                 return False
-            await rows.workers.put(leaving(now, tried.attempts))
+            await rows.workers.put(mark_leaving(now, tried.attempts))
         return True
 
     async def leave(self, record: WorkerRecord) -> str | None:
@@ -62,7 +62,7 @@ class WorkerFallback:
             await check_work(self._ground, rows, record)
             now = await rows.workers.get(record.key)
             if now is not None and now.leaves:
-                await rows.workers.put(left(now))
+                await rows.workers.put(clear_place(now))
         return None
 
 

@@ -17,11 +17,11 @@ from atoll.domain.ids import WorkerKey
 from atoll.domain.people.principal import Principal, WorkerAccess
 from atoll.domain.workers.dialled import (
     HostLease,
+    apply_receipt,
     check_lease,
-    contacts_of,
-    receipted,
+    delivery_stream,
 )
-from atoll.domain.workers.ingest import Batch, take
+from atoll.domain.workers.ingest import Batch, take_batch
 from atoll.ports import StoreUnavailable, Transaction
 from atoll.ports.outside.worker_host import HostDeltas, HostEntry
 from atoll.services.ground import Ground
@@ -73,7 +73,7 @@ class HostIntake:
         if not batch.items:
             async with self._ground.store.read() as rows:
                 lease = await _lease(rows, access, batch.epoch)
-            take(lease.source, Batch(batch.epoch, batch.first, 0))
+            take_batch(lease.source, Batch(batch.epoch, batch.first, 0))
             self._deltas.publish(lease, batch.deltas)
             self._heard[access.key, access.epoch] = self._ground.clock.now()
             return Taken(lease.source.expected)
@@ -81,7 +81,7 @@ class HostIntake:
             lease = await _lease(rows, access, batch.epoch)
             taken = await self._take(rows, lease, batch)
         self._deltas.publish(lease, batch.deltas)
-        self._ground.bus.announce((contacts_of(access.key),))
+        self._ground.bus.announce((delivery_stream(access.key),))
         return taken
 
     async def run(self) -> None:
@@ -108,10 +108,10 @@ class HostIntake:
         for place, at in heard.items():
             if self._heard.get(place) == at:
                 del self._heard[place]
-        self._ground.bus.announce([contacts_of(key) for key, _ in heard])
+        self._ground.bus.announce([delivery_stream(key) for key, _ in heard])
 
     async def _take(self, rows: Transaction, lease: HostLease, batch: HostBatch) -> Taken:
-        intake = take(lease.source, Batch(batch.epoch, batch.first, len(batch.items)))
+        intake = take_batch(lease.source, Batch(batch.epoch, batch.first, len(batch.items)))
         now = self._ground.clock.now()
         if intake.taken and await _is_full(rows, lease):
             await rows.host_leases.put(replace(lease, heard_at=now))
@@ -124,7 +124,7 @@ class HostIntake:
         after = replace(lease, received=lease.received + len(numbered), heard_at=now)
         for one in numbered:
             if one.receipt is not None:
-                after = receipted(after, one.request_id, one.receipt)
+                after = apply_receipt(after, one.request_id, one.receipt)
                 await rows.host_offers.remove(lease.key, lease.epoch, one.request_id)
         await rows.host_leases.put(after)
         return Taken(intake.source.expected, intake.taken)

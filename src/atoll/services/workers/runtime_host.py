@@ -25,7 +25,7 @@ from atoll.domain.terminals.softlock import AgentState, Work
 from atoll.domain.workers.create import CreateWorker
 from atoll.domain.workers.ledger import Receipt, RequestRefusal, Response, WorkerRequest
 from atoll.domain.workers.lifecycle import DurabilityMarkers, Holder, WorkerTornDown
-from atoll.domain.workers.methods import ask_for_thread, read_refusal
+from atoll.domain.workers.methods import read_refusal, thread_request
 from atoll.domain.workers.record import WorkerRecord
 from atoll.ports import RuntimeClient, Transaction, WorkSaver
 from atoll.ports.outside.worker_host import HostDeltas, HostEntry, HostPlace
@@ -133,7 +133,7 @@ class RuntimeHost:
         """Have the agent itself say whether it knows the conversation that a create named; one that
         does not is ended. Raises `Invalid`."""
         agent = worker.created.agent
-        body = ask_for_thread(f"atoll-thread-{worker.worker.epoch}", agent, thread)
+        body = thread_request(f"atoll-thread-{worker.worker.epoch}", agent, thread)
         answer = await client.call(contract.request_worker(PathId(worker.key), body))
         refusal = read_refusal(agent, thread, answer)
         if refusal is None:

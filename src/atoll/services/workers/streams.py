@@ -111,7 +111,7 @@ class WorkerStreams:
                 for event in page.events:
                     yield (event,)
                     after = event.seq
-                order.passed(page.events, page.collected if page.whole else None)
+                order.note_events(page.events, page.collected if page.whole else None)
                 if not page.whole:
                     continue
                 look = min(ends, _now() + JUDGED_SECONDS)

@@ -31,11 +31,11 @@ from atoll.domain.workers.placement import (
 from atoll.domain.workers.record import (
     WorkerEventDraft,
     WorkerRecord,
-    advanced,
+    advance,
     worker_stream,
 )
 from atoll.domain.workers.snapshot import WorkerSandbox
-from atoll.domain.workers.talk import answered, quieted
+from atoll.domain.workers.talk import after_answer, after_end
 from atoll.ports import Transaction
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
@@ -81,9 +81,9 @@ class WorkerTransitions:
         """Apply a stimulus within a transaction, as `apply`; the caller announces the stream."""
         now = self._ground.clock.now()
         worker, instructions = step(before.worker, stimulus, now)
-        after = advanced(before, worker, now)
+        after = advance(before, worker, now)
         if any(isinstance(one, SettleOpen) for one in instructions):
-            after = replace(after, talk=quieted(after.talk))
+            after = replace(after, talk=after_end(after.talk))
         if after != before:
             await rows.workers.put(after)
         if worker.contact is HostContact.LOST and before.worker.contact is not HostContact.LOST:
@@ -121,7 +121,7 @@ class WorkerTransitions:
         await rows.worker_events.append(record.key, (draft,))
         now = await rows.workers.get(record.key)
         if now is not None and isinstance(receipt, Response):
-            talk = answered(now.talk, known.entry.method, receipt.result)
+            talk = after_answer(now.talk, known.entry.method, receipt.result)
             if talk != now.talk:
                 await rows.workers.put(replace(now, talk=talk))
         outcome = receipt.code.value if isinstance(receipt, RequestRefusal) else "response"

@@ -18,7 +18,7 @@ from atoll.domain.workers.create import CreateWorker, judge_create
 from atoll.domain.workers.heartbeat import Lease
 from atoll.domain.workers.ledger import LedgerEntry, Receipt, WorkerRequest, admit
 from atoll.domain.workers.lifecycle import Reattach, StopWorker, Worker, check_requests
-from atoll.domain.workers.methods import SERVED, MethodAccess, judge_request, served_name
+from atoll.domain.workers.methods import SERVED, MethodAccess, agent_of_name, judge_request
 from atoll.domain.workers.record import (
     RequestRecord,
     WorkerEventDraft,
@@ -27,9 +27,9 @@ from atoll.domain.workers.record import (
 )
 from atoll.domain.workers.repeated_create import ExistingWorker, check_repeated, names_of
 from atoll.domain.workers.snapshot import (
-    Observed,
-    Pending,
+    OpenItems,
     ServerRequest,
+    WorkerObservation,
     WorkerSnapshot,
     WorkerUsage,
     snapshot,
@@ -90,7 +90,7 @@ class Workers:
         for a named field that is not as what stands."""
         check_right(caller, Capability.AGENT_USE)
         check_right(caller, Capability.SANDBOX_CREATE)
-        request = replace(request, agent=served_name(request.agent))
+        request = replace(request, agent=agent_of_name(request.agent))
         judge_create(request, SERVED | {name for name in [request.agent] if is_added(name)})
         async with self._ground.store.read() as rows:
             known = await rows.workers.find(caller.org_id, caller.id, request.worker_id)
@@ -237,16 +237,16 @@ class Workers:
         return snapshot(record, observed, now=self._ground.clock.now())
 
 
-async def _observed(rows: Transaction, record: WorkerRecord) -> Observed:
+async def _observed(rows: Transaction, record: WorkerRecord) -> WorkerObservation:
     pending = tuple(one.request_id for one in await rows.worker_requests.open(record.key))
     sandbox, route = await place_of(rows, record)
     usage = WorkerUsage()
     if record.sandbox_id is not None:
         usage = usage_of(await rows.usage.counts(record.sandbox_id))
-    return Observed(
+    return WorkerObservation(
         latest_seq=await rows.worker_events.last(record.key),
         threads=record.talk.threads,
-        pending=Pending(pending, await _questions(rows, record)),
+        pending=OpenItems(pending, await _questions(rows, record)),
         usage=usage,
         artifacts=tuple(await rows.worker_artifacts.list(record.key)),
         sandbox=sandbox,

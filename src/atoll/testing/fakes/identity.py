@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from atoll.domain.errors import Forbidden, Unauthenticated
 from atoll.domain.event import Json
-from atoll.domain.people.person import BegunLogin
+from atoll.domain.people.person import PendingLogin
 from atoll.domain.people.realm import Realm
 from atoll.ports.outside.identity import ProviderAnswer
 
@@ -29,7 +29,7 @@ class FakeIdentityProvider:
         """End a person's logins."""
         self._grants = {text: one for text, one in self._grants.items() if one != subject}
 
-    async def begin(self, realm: Realm, begun: BegunLogin) -> str:
+    async def begin(self, realm: Realm, begun: PendingLogin) -> str:
         """See the port."""
         query = {
             "client_id": realm.client_id,
@@ -40,7 +40,7 @@ class FakeIdentityProvider:
         }
         return f"{realm.issuer}/authorize?{urlencode(query)}"
 
-    async def finish(self, realm: Realm, begun: BegunLogin, code: str) -> ProviderAnswer:
+    async def finish(self, realm: Realm, begun: PendingLogin, code: str) -> ProviderAnswer:
         """See the port."""
         subject, nonce = self._codes.get(code, ("", ""))
         self._codes[code] = ("", "")

@@ -1,7 +1,7 @@
 """Push services in memory."""
 
 from atoll.domain.errors import AtollError
-from atoll.domain.people.push import PushTarget, checked_endpoint
+from atoll.domain.people.push import PushTarget, check_endpoint
 
 
 class FakePushSender:
@@ -18,7 +18,7 @@ class FakePushSender:
 
     async def check(self, endpoint: str) -> None:
         """See the port."""
-        self._fail(checked_endpoint(endpoint))
+        self._fail(check_endpoint(endpoint))
 
     async def send(self, target: PushTarget, message: bytes) -> None:
         """See the port."""

@@ -22,8 +22,8 @@ from atoll.domain.sandboxes.sandbox import (
     Sandbox,
     SandboxRepo,
 )
-from atoll.domain.sandboxes.steps.asked import destroy, stop_running
 from atoll.domain.sandboxes.steps.outcome import Outcome
+from atoll.domain.sandboxes.steps.requests import destroy, stop_running
 from atoll.domain.sandboxes.stimulus import ChildMade, ParentEnded
 from atoll.domain.sandboxes.task import TaskRequest
 from atoll.domain.tools.rule import ChildQuota
@@ -37,12 +37,12 @@ _CHOSEN = frozenset({"profile", "name", "repos", "ttl_seconds", "task", "usual_s
 """The fields of a request that an agent inside may choose, and one that no caller names."""
 
 
-def family(sandbox: Sandbox, stimulus: ChildMade | ParentEnded, now: datetime) -> Outcome:
+def step_family(sandbox: Sandbox, stimulus: ChildMade | ParentEnded, now: datetime) -> Outcome:
     """Return the outcome of a child that was made, or of a parent that ended. A child that runs
     stops and keeps its files; one that was never ready goes."""
     match stimulus:
         case ChildMade():
-            return child_made(sandbox, now), ()
+            return count_child(sandbox, now), ()
         case ParentEnded(name):  # pragma: no branch - the cases are all
             if sandbox.state in RUNNING:
                 return stop_running(sandbox, now, reason=f"Its parent {name} does not run.")
@@ -85,7 +85,7 @@ def check_quota(quota: ChildQuota, head: Sandbox, kin: Iterable[Sandbox], now: d
         )
 
 
-def child_made(head: Sandbox, now: datetime) -> Sandbox:
+def count_child(head: Sandbox, now: datetime) -> Sandbox:
     """Return the first parent of a family in which a child was made."""
     return replace(head, children_made=(*_recent(head, now), now))
 

@@ -7,9 +7,9 @@ from atoll.domain.duration import spell_duration
 from atoll.domain.sandboxes.instruction import Append
 from atoll.domain.sandboxes.lifetime import end_of, warning_at
 from atoll.domain.sandboxes.sandbox import KEPT, LIVE, RUNNING, Sandbox
-from atoll.domain.sandboxes.steps.asked import destroy, stop_running
-from atoll.domain.sandboxes.steps.child import family
-from atoll.domain.sandboxes.steps.outcome import Outcome, end_life, end_told, enter
+from atoll.domain.sandboxes.steps.child import step_family
+from atoll.domain.sandboxes.steps.outcome import Outcome, end_facts, end_life, enter
+from atoll.domain.sandboxes.steps.requests import destroy, stop_running
 from atoll.domain.sandboxes.stimulus import (
     ChildMade,
     ConsumerEnded,
@@ -24,12 +24,12 @@ TOUCH_SECONDS = 30.0
 """The staleness of `last_active_at`: one write in this time, however busy the sandbox."""
 
 
-def in_time(
+def step_time(
     sandbox: Sandbox,
     stimulus: Due | Idle | Touched | ConsumerEnded | ChildMade | ParentEnded,
     now: datetime,
 ) -> Outcome:
-    """Return the outcome of a look at the clock, of activity, or of the end of a consumer or a
+    """Return the outcome of a deadline, of activity, or of the end of a consumer or a
     parent."""
     match stimulus:
         case ConsumerEnded():
@@ -38,7 +38,7 @@ def in_time(
             reason = "Its consumer's session ended."
             return end_life(sandbox, State.EXPIRED, now, reason=reason, facts=stimulus.facts)
         case ChildMade() | ParentEnded():
-            return family(sandbox, stimulus, now)
+            return step_family(sandbox, stimulus, now)
         case Due():
             return _due(sandbox, now)
         case Idle():
@@ -63,7 +63,7 @@ def _warn(sandbox: Sandbox, now: datetime) -> Outcome:
     end = end_of(sandbox)
     if end is None or sandbox.warned_of == end or now < warning_at(sandbox):
         return sandbox, ()
-    told = Append("sandbox.ends_soon", None, end_told(sandbox))
+    told = Append("sandbox.ends_soon", None, end_facts(sandbox))
     return replace(sandbox, warned_of=end), (told,)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from atoll.domain.agents import resumable
 from atoll.domain.event import Json
 from atoll.domain.sandboxes.instruction import Append
-from atoll.domain.sandboxes.project import SandboxProject, setup_began, setup_ended
+from atoll.domain.sandboxes.project import SandboxProject, mark_setup_begun, mark_setup_ended
 from atoll.domain.sandboxes.sandbox import (
     RUNNING,
     Sandbox,
@@ -25,7 +25,7 @@ from atoll.domain.sandboxes.task_queue import is_waiting
 from atoll.wire.words.sandboxes import SetupState
 
 
-def set_up(sandbox: Sandbox, report: SetupBegan | SetupEnded | TaskBegan) -> Outcome:
+def step_setup(sandbox: Sandbox, report: SetupBegan | SetupEnded | TaskBegan) -> Outcome:
     """Return the outcome of a report about set-up or task."""
     if isinstance(report, TaskBegan):
         if report.generation != sandbox.generation or not is_waiting(sandbox):
@@ -39,24 +39,24 @@ def set_up(sandbox: Sandbox, report: SetupBegan | SetupEnded | TaskBegan) -> Out
         case SetupBegan(terminal_id):
             if sandbox.state not in RUNNING:
                 return sandbox, ()
-            began = setup_began(project, terminal_id)
-            told = setup_told("sandbox.setup_started", began)
+            began = mark_setup_begun(project, terminal_id)
+            told = setup_event("sandbox.setup_started", began)
             return replace(sandbox, project=began), (told,)
         case SetupEnded(terminal_id, reason):  # pragma: no branch - the cases are all
             if (project.state, project.terminal_id) != (SetupState.RUNNING, terminal_id):
                 return sandbox, ()
-            ended = setup_ended(project, reason)
-            told = setup_told("sandbox.setup_ended", ended)
+            ended = mark_setup_ended(project, reason)
+            told = setup_event("sandbox.setup_ended", ended)
             return replace(sandbox, project=ended), (told,)
 
 
-def setup_told(kind: str, project: SandboxProject) -> Append:
+def setup_event(kind: str, project: SandboxProject) -> Append:
     """Return the event about a set-up."""
     extra: dict[str, Json] = {"terminal_id": project.terminal_id, "setup": project.state.value}
     return Append(kind, project.reason, extra)
 
 
-def agents_reported(sandbox: Sandbox, report: AgentReport) -> Outcome:
+def step_agents(sandbox: Sandbox, report: AgentReport) -> Outcome:
     """Return the sandbox with the agents that can be resumed after a report."""
     agents = sandbox.agents
     match report:

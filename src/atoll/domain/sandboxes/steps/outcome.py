@@ -31,20 +31,20 @@ def end_life(
     what its event says beside that."""
     until = now + timedelta(seconds=sandbox.profile.ttl.retention_seconds)
     ended = replace(enter(sandbox, state, now, reason=reason), retained_until=until)
-    told = Append(
+    event = Append(
         f"sandbox.{state}", reason, {"retained_until": until.isoformat(), **(facts or {})}
     )
-    return ended, (told, Teardown(sandbox.generation, keep_state=True))
+    return ended, (event, Teardown(sandbox.generation, keep_state=True))
 
 
-def refused(sandbox: Sandbox, act: str, hint: str) -> Conflict:
+def state_refusal(sandbox: Sandbox, act: str, hint: str) -> Conflict:
     """Return the refusal of an act by the state of the sandbox."""
     return Conflict(
         f"Sandbox {sandbox.name} ({sandbox.id}) is {sandbox.state} and cannot be {act}: {hint}."
     )
 
 
-def end_told(sandbox: Sandbox) -> dict[str, Json]:
-    """Return what an event says of the end that a sandbox is given."""
+def end_facts(sandbox: Sandbox) -> dict[str, Json]:
+    """Return the payload of an event about the end of a sandbox."""
     end = end_of(sandbox) or sandbox.expires_at
     return {"expires_at": end.isoformat()}

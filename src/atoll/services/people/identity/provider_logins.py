@@ -20,8 +20,8 @@ from atoll.domain.people.person import (
     LOGIN_LIFE,
     TICKET_LIFE,
     TICKET_PREFIX,
-    BegunLogin,
     LoginTicket,
+    PendingLogin,
     own_route,
 )
 from atoll.domain.people.principal import Principal
@@ -96,7 +96,7 @@ class ProviderLogins:
         Raises `NotFound`, `Unavailable`."""
         found = self._realm(realm)
         state, nonce, verifier = (spell_secret(secrets.token_bytes(SECRET_BYTES)) for _ in range(3))
-        begun = BegunLogin(
+        begun = PendingLogin(
             found.realm,
             state,
             nonce,
@@ -170,7 +170,7 @@ class ProviderLogins:
     async def _ticket(
         self,
         realm: Realm,
-        begun: BegunLogin,
+        begun: PendingLogin,
         cookie: str,
         *,
         person: Principal,
@@ -197,19 +197,19 @@ class ProviderLogins:
                 raise _refused("This login was finished before.")
         return text
 
-    def _closed(self, begun: BegunLogin) -> str:
+    def _closed(self, begun: PendingLogin) -> str:
         sealed = self._vault.seal(msgspec.json.encode(begun).decode(), _BOUND_LOGIN)
         packed = msgspec.msgpack.encode((sealed.key_id, sealed.wrapped, sealed.body))
         return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
-    def _opened(self, cookie: str) -> BegunLogin | None:
+    def _opened(self, cookie: str) -> PendingLogin | None:
         if not 0 < len(cookie) <= MAX_COOKIE or not cookie.isascii():
             return None
         try:
             packed = base64.urlsafe_b64decode(cookie + "=" * (-len(cookie) % 4))
             sealed = msgspec.msgpack.decode(packed, type=tuple[str, bytes, bytes])
             return msgspec.json.decode(
-                self._vault.open(Sealed(*sealed), _BOUND_LOGIN), type=BegunLogin
+                self._vault.open(Sealed(*sealed), _BOUND_LOGIN), type=PendingLogin
             )
         except (AtollError, ValueError, *UNREADABLE):
             return None

@@ -18,7 +18,7 @@ from atoll.domain.people.person import (
     Person,
     PersonSession,
     newcomer,
-    shown_agent,
+    printable_agent,
 )
 from atoll.domain.people.principal import Principal
 from atoll.domain.people.realm import Realm
@@ -83,7 +83,7 @@ class PersonSessions:
             expires_at=now + self.lives.whole,
             checked_at=now,
             address=visitor.address,
-            agent=shown_agent(visitor.agent),
+            agent=printable_agent(visitor.agent),
         )
         await rows.person_sessions.add(session, grant)
         return secret

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from atoll.domain.errors import Failed, Invalid
-from atoll.domain.sandboxes.instructions import checked_instructions, instructions_path
+from atoll.domain.sandboxes.instructions import instructions_path, read_instructions_text
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import RuntimeClient, WorkspacePreparer
 from atoll.services.provisioning.bring_up import BringUp
@@ -78,7 +78,7 @@ async def resolve_instructions(sandbox: Sandbox, client: RuntimeClient) -> str |
         why = _REASONS.get(outcome.code, outcome.said)
         raise _unreadable(ref, f"{why} (branch {branches})")
     try:
-        return checked_instructions(outcome.out.decode())
+        return read_instructions_text(outcome.out.decode())
     except (UnicodeDecodeError, Invalid) as err:
         raise _unreadable(ref, "it is empty or no text") from err
 

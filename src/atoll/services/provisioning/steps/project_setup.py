@@ -8,7 +8,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from atoll.domain.errors import AtollError
-from atoll.domain.sandboxes.project import SETUP_TERMINAL, SandboxProject, setup_began, setup_ended
+from atoll.domain.sandboxes.project import (
+    SETUP_TERMINAL,
+    SandboxProject,
+    mark_setup_begun,
+    mark_setup_ended,
+)
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import RuntimeClient
 from atoll.services.provisioning.bring_up import BringUp
@@ -66,6 +71,6 @@ async def begin_setup(
         opened = await open_setup(sandbox, client)
     except AtollError as error:
         report(f"The set-up did not begin: {error.message}")
-        return setup_ended(project, error.message)
+        return mark_setup_ended(project, error.message)
     report(f"The set-up runs in the terminal {SETUP_TERMINAL}.")
-    return setup_began(project, opened.terminal_id)
+    return mark_setup_begun(project, opened.terminal_id)

@@ -8,9 +8,9 @@ sandbox from starting: a person can go in and look.
 from collections.abc import Callable
 
 from atoll.domain.errors import AtollError
-from atoll.domain.sandboxes.project import settled
+from atoll.domain.sandboxes.project import is_ready_for_agent
 from atoll.domain.sandboxes.sandbox import Sandbox
-from atoll.domain.sandboxes.task import Task, failed, given
+from atoll.domain.sandboxes.task import Task, mark_failed, mark_given
 from atoll.ports import RuntimeClient
 from atoll.services.provisioning.bring_up import BringUp
 from atoll.services.provisioning.orders import completed
@@ -34,7 +34,7 @@ async def begin_task(
     task = sandbox.task
     if task is None or task.state is not TaskState.WAITING:
         return task
-    if not settled(sandbox.project):
+    if not is_ready_for_agent(sandbox.project):
         report("The task waits for the set-up.")
         return task
     try:
@@ -42,7 +42,7 @@ async def begin_task(
     except AtollError as error:
         return _failed(sandbox, task, report, error)
     if known:
-        return given(task)  # A start that was broken off had got that far.
+        return mark_given(task)  # A start that was broken off had got that far.
     return await give_task(sandbox, task, client, report=report)
 
 
@@ -56,12 +56,12 @@ async def give_task(
     except AtollError as error:
         return _failed(sandbox, task, report, error)
     report(f"{agent} is at work on its task.")
-    return given(task)
+    return mark_given(task)
 
 
 def _failed(sandbox: Sandbox, task: Task, report: Callable[[str], None], error: AtollError) -> Task:
     report(f"{sandbox.agent} did not begin its task: {error.message}")
-    return failed(task, error.message)
+    return mark_failed(task, error.message)
 
 
 def _order(sandbox: Sandbox, task: Task, agent: str) -> OpenAgentBody:

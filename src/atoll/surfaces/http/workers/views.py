@@ -8,10 +8,10 @@ from atoll.domain.duration import spell_duration
 from atoll.domain.event import Json
 from atoll.domain.workers.ledger import Receipt, RequestRefusal, Response
 from atoll.domain.workers.lifecycle import Holder
-from atoll.domain.workers.placement import spelled_route, spelled_sandbox
+from atoll.domain.workers.placement import route_json, sandbox_json
 from atoll.domain.workers.record import WorkerEvent
 from atoll.domain.workers.selection import backend_of, extension_of
-from atoll.domain.workers.snapshot import Pending, WorkerSnapshot
+from atoll.domain.workers.snapshot import OpenItems, WorkerSnapshot
 from atoll.surfaces.http.body.answers import instant
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.wire.api.workers import workers as api
@@ -36,7 +36,7 @@ def worker_view(shown: WorkerSnapshot) -> api.WorkerView:
         status=worker.status,
         reason=worker.reason,
         latest_seq=observed.latest_seq,
-        sandbox=None if sandbox is None else _sandbox(spelled_sandbox(sandbox)),
+        sandbox=None if sandbox is None else _sandbox(sandbox_json(sandbox)),
         heartbeat_state=shown.heartbeat_state,
         heartbeat_age_ms=shown.heartbeat_age_ms,
         heartbeat_stale_after_ms=shown.heartbeat_stale_after_ms,
@@ -44,7 +44,7 @@ def worker_view(shown: WorkerSnapshot) -> api.WorkerView:
         pending=_pending(observed.pending),
         usage=answer_of(api.WorkerUsageView, observed.usage),
         artifacts=[answer_of(api.WorkerArtifactView, one) for one in observed.artifacts],
-        route=None if route is None else _route(spelled_route(route)),
+        route=None if route is None else _route(route_json(route)),
         held_by_person=worker.holder is Holder.PERSON,
         created_at=instant(shown.created_at),
         remove_at=instant(worker.remove_at),
@@ -110,7 +110,7 @@ def _backend(shown: WorkerSnapshot) -> dict[str, str | None]:
     return {"backend": backend_of(extension_of(asked)), "extension": extension_of(asked)}
 
 
-def _pending(pending: Pending) -> api.WorkerPendingView:
+def _pending(pending: OpenItems) -> api.WorkerPendingView:
     questions = [answer_of(api.ServerRequestView, one) for one in pending.server_requests]
     return api.WorkerPendingView(request_ids=[*pending.request_ids], server_requests=questions)
 

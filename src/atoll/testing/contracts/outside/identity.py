@@ -12,12 +12,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from atoll.domain.errors import Forbidden, Unauthenticated
-from atoll.domain.people.person import BegunLogin
+from atoll.domain.people.person import PendingLogin
 from atoll.domain.people.realm import Realm
 from atoll.ports.outside.identity import IdentityProvider
 from atoll.testing.samples import NOW
 
-BEGUN = BegunLogin(
+BEGUN = PendingLogin(
     "corp",
     "s" * 43,
     "n" * 43,

@@ -14,7 +14,7 @@ import pytest
 
 from atoll.domain.errors import AtollError
 from atoll.domain.workers.ledger import Receipt, RequestRefusal, Response, WorkerRequest
-from atoll.domain.workers.record import WorkerRecord, left
+from atoll.domain.workers.record import WorkerRecord, clear_place
 from atoll.ports.outside.worker_host import HostDeltas, HostEntry, LiveHost, WorkerHost
 from atoll.wire.words.workers import ErrorCode
 
@@ -267,7 +267,7 @@ class WorkerHostContract(WorkerHostHarness):
         await host.quiet(served)
         await host.stop(served)
         await host.teardown(served)
-        again = await self.reattached(host, left(served))
+        again = await self.reattached(host, clear_place(served))
         assert again.sandbox_id != served.sandbox_id
         assert await self.seen(host, again, ping) == 0
         assert isinstance(await host.request(again, ping, wait_ms=WAIT_MS), Response)

@@ -7,12 +7,12 @@ from atoll.domain.event import Json
 from atoll.domain.ids import PrincipalId
 from atoll.domain.network.switch import NetworkChange, changed, told
 from atoll.domain.sandboxes.instruction import Append, Provision, Teardown
-from atoll.domain.sandboxes.lifetime import extended, renewed
+from atoll.domain.sandboxes.lifetime import extend_lifetime, renew_lifetime
 from atoll.domain.sandboxes.project import (
-    setup_again,
+    reset_setup,
 )
 from atoll.domain.sandboxes.sandbox import KEPT, LIVE, RUNNING, Sandbox, keeps_files
-from atoll.domain.sandboxes.steps.outcome import Outcome, enter, refused
+from atoll.domain.sandboxes.steps.outcome import Outcome, enter, state_refusal
 from atoll.domain.sandboxes.steps.relocation import check_in_place
 from atoll.domain.sandboxes.stimulus import (
     Destroy,
@@ -23,16 +23,16 @@ from atoll.domain.sandboxes.stimulus import (
     Stop,
     SwitchNetwork,
 )
-from atoll.domain.sandboxes.task import again
+from atoll.domain.sandboxes.task import reset_task
 from atoll.wire.words.sandboxes import State
 
 
-def asked(
+def step_request(
     sandbox: Sandbox,
     stimulus: Stop | Start | Recreate | Destroy | ExtendTtl | SwitchNetwork | Give,
     now: datetime,
 ) -> Outcome:
-    """Return the outcome of an act. Raises `Conflict` when the state does not allow it."""
+    """Return the outcome of a request. Raises `Conflict` when the state does not allow it."""
     match stimulus:
         case Stop():
             return stop_running(sandbox, now)
@@ -53,7 +53,7 @@ def asked(
 def stop_running(sandbox: Sandbox, now: datetime, *, reason: str | None = None) -> Outcome:
     """Return a running sandbox as stopped. Raises `Conflict` for another one."""
     if sandbox.state not in RUNNING:
-        raise refused(sandbox, "stopped", "only a ready or active one can be")
+        raise state_refusal(sandbox, "stopped", "only a ready or active one can be")
     return enter(sandbox, State.STOPPED, now, reason=reason), (
         Append("sandbox.stopped", reason),
         Teardown(sandbox.generation, keep_state=True),
@@ -63,12 +63,16 @@ def stop_running(sandbox: Sandbox, now: datetime, *, reason: str | None = None) 
 def _start(sandbox: Sandbox, now: datetime, resume_agents: bool | None) -> Outcome:
     if not keeps_files(sandbox):
         hint = "only a stopped or expired one can be, or one that failed after it was ready"
-        raise refused(sandbox, "started", hint)
+        raise state_refusal(sandbox, "started", hint)
     check_in_place(sandbox, "started")
     resuming = sandbox.profile.resume_agents if resume_agents is None else resume_agents
     begun = replace(
         # A recreate that failed left the workspace as it was: that workspace is started.
-        enter(renewed(sandbox, now) if sandbox.state in KEPT else sandbox, State.PROVISIONING, now),
+        enter(
+            renew_lifetime(sandbox, now) if sandbox.state in KEPT else sandbox,
+            State.PROVISIONING,
+            now,
+        ),
         resuming=resuming,
         renewing=False,
     )
@@ -80,20 +84,20 @@ def _start(sandbox: Sandbox, now: datetime, resume_agents: bool | None) -> Outco
 
 def _recreate(sandbox: Sandbox, now: datetime) -> Outcome:
     if sandbox.state not in RUNNING | KEPT | {State.STOPPED}:
-        raise refused(sandbox, "recreated", "wait until it is ready, or make a new one")
+        raise state_refusal(sandbox, "recreated", "wait until it is ready, or make a new one")
     check_in_place(sandbox, "recreated")
     # A sandbox that never became ready has no workspace whose commits could be lost.
     renewing = sandbox.ready_at is not None
     fresh = replace(
-        enter(renewed(sandbox, now), State.PROVISIONING, now),
+        enter(renew_lifetime(sandbox, now), State.PROVISIONING, now),
         generation=sandbox.generation + 1,
         renewing=renewing,
         agents=(),
         resuming=False,
         pulled=(),
         instructed=False,
-        task=None if sandbox.task is None else again(sandbox.task),
-        project=None if sandbox.project is None else setup_again(sandbox.project),
+        task=None if sandbox.task is None else reset_task(sandbox.task),
+        project=None if sandbox.project is None else reset_setup(sandbox.project),
     )
     return fresh, (
         Append("sandbox.provisioning", "recreated"),
@@ -105,11 +109,13 @@ def destroy(sandbox: Sandbox, now: datetime, *, kept_at: str | None) -> Outcome:
     """Return a sandbox whose destruction begins, or is tried again where it rests; `kept_at` says
     where its files are kept."""
     if sandbox.state in (State.DESTROYING, State.DESTROYED):
-        again = Teardown(sandbox.generation, keep_state=False)
-        return sandbox, (again,) if sandbox.leftovers else ()
-    going = replace(enter(sandbox, State.DESTROYING, now, reason=sandbox.reason), kept_at=kept_at)
+        retried = Teardown(sandbox.generation, keep_state=False)
+        return sandbox, (retried,) if sandbox.leftovers else ()
+    destroying = replace(
+        enter(sandbox, State.DESTROYING, now, reason=sandbox.reason), kept_at=kept_at
+    )
     extra: dict[str, Json] = {} if kept_at is None else {"kept_at": kept_at}
-    return going, (
+    return destroying, (
         Append("sandbox.destroying", sandbox.reason, extra),
         Teardown(sandbox.generation, keep_state=False),
     )
@@ -117,8 +123,8 @@ def destroy(sandbox: Sandbox, now: datetime, *, kept_at: str | None) -> Outcome:
 
 def _extend(sandbox: Sandbox, now: datetime, seconds: int) -> Outcome:
     if sandbox.state not in LIVE | KEPT:
-        raise refused(sandbox, "given more time", "recreate it or make a new one")
-    longer = extended(sandbox, now, seconds)
+        raise state_refusal(sandbox, "given more time", "recreate it or make a new one")
+    longer = extend_lifetime(sandbox, now, seconds)
     kept = longer.retained_until
     until = {"expires_at": longer.expires_at} if kept is None else {"retained_until": kept}
     extra: dict[str, Json] = {name: at.isoformat() for name, at in until.items()}
@@ -127,7 +133,7 @@ def _extend(sandbox: Sandbox, now: datetime, seconds: int) -> Outcome:
 
 def _switch_network(sandbox: Sandbox, now: datetime, change: NetworkChange) -> Outcome:
     if sandbox.state not in LIVE | KEPT:
-        raise refused(sandbox, "given another network", "it is going away")
+        raise state_refusal(sandbox, "given another network", "it is going away")
     network = changed(sandbox.profile.network, change)
     if network == sandbox.profile.network:
         return sandbox, ()
@@ -138,9 +144,9 @@ def _switch_network(sandbox: Sandbox, now: datetime, change: NetworkChange) -> O
 def _give(sandbox: Sandbox, now: datetime, owner: PrincipalId) -> Outcome:
     # While it runs, values of the former owner's secrets may be in its processes.
     if sandbox.state is not State.STOPPED and sandbox.state not in KEPT:
-        raise refused(sandbox, "given to somebody", "only one that does not run can be")
+        raise state_refusal(sandbox, "given to somebody", "only one that does not run can be")
     if owner == sandbox.owner:
         return sandbox, ()
-    told: dict[str, Json] = {"from": sandbox.owner, "to": owner}
+    facts: dict[str, Json] = {"from": sandbox.owner, "to": owner}
     given = replace(sandbox, owner=owner, updated_at=now)
-    return given, (Append("sandbox.given", None, told),)
+    return given, (Append("sandbox.given", None, facts),)

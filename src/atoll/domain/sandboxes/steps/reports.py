@@ -9,10 +9,10 @@ from typing import Final
 
 from atoll.domain.event import Json
 from atoll.domain.sandboxes.instruction import Append, Instruction, Provision
-from atoll.domain.sandboxes.lifetime import renewed
-from atoll.domain.sandboxes.project import SandboxProject, setup_interrupted
+from atoll.domain.sandboxes.lifetime import renew_lifetime
+from atoll.domain.sandboxes.project import SandboxProject, interrupt_setup
 from atoll.domain.sandboxes.sandbox import LIVE, Attachment, Sandbox
-from atoll.domain.sandboxes.steps.inside import setup_told
+from atoll.domain.sandboxes.steps.inside import setup_event
 from atoll.domain.sandboxes.steps.outcome import Outcome, end_life, enter
 from atoll.domain.sandboxes.stimulus import (
     Broke,
@@ -23,7 +23,7 @@ from atoll.domain.sandboxes.stimulus import (
     TeardownFailed,
     TornDown,
 )
-from atoll.domain.sandboxes.task import again
+from atoll.domain.sandboxes.task import reset_task
 from atoll.domain.sandboxes.task_queue import is_queued
 from atoll.wire.words.sandboxes import SetupState, State
 
@@ -31,7 +31,7 @@ _MAY_STAND: Final = frozenset({State.STOPPED, State.PROVISIONING})
 """States in which a machine of before may still stand."""
 
 
-def reported(
+def step_report(
     sandbox: Sandbox,
     stimulus: Requested | Reached | Renewed | Broke | Rerouted | TornDown | TeardownFailed,
     now: datetime,
@@ -41,17 +41,17 @@ def reported(
         case Requested():
             return _request(sandbox, now)
         case Reached():
-            return _reached(sandbox, stimulus, now)
+            return _become_ready(sandbox, stimulus, now)
         case Renewed(generation):
-            return _renewed(sandbox, generation)
+            return _renew(sandbox, generation)
         case Broke(generation, reason):
-            return _broke(sandbox, now, generation=generation, reason=reason)
+            return _fail(sandbox, now, generation=generation, reason=reason)
         case Rerouted():
-            return _rerouted(sandbox, stimulus, now)
+            return _reroute(sandbox, stimulus, now)
         case TornDown():
-            return _torn_down(sandbox, stimulus, now)
+            return _finish_teardown(sandbox, stimulus, now)
         case TeardownFailed():  # pragma: no branch - the cases are all
-            return _left_standing(sandbox, stimulus, now)
+            return _hold_teardown(sandbox, stimulus, now)
 
 
 def _request(sandbox: Sandbox, now: datetime) -> Outcome:
@@ -59,14 +59,14 @@ def _request(sandbox: Sandbox, now: datetime) -> Outcome:
         return sandbox, ()
     if is_queued(sandbox) and sandbox.task is not None:
         # Its time to live begins now: nothing ran while it waited.
-        sandbox = replace(renewed(sandbox, now), task=again(sandbox.task))
+        sandbox = replace(renew_lifetime(sandbox, now), task=reset_task(sandbox.task))
     return enter(sandbox, State.PROVISIONING, now), (
         Append("sandbox.provisioning"),
         Provision(sandbox.generation),
     )
 
 
-def _reached(sandbox: Sandbox, report: Reached, now: datetime) -> Outcome:
+def _become_ready(sandbox: Sandbox, report: Reached, now: datetime) -> Outcome:
     if report.generation != sandbox.generation or sandbox.state is not State.PROVISIONING:
         return sandbox, ()
     ready = replace(enter(sandbox, State.READY, now), attachment=report.attachment, ready_at=now)
@@ -74,41 +74,41 @@ def _reached(sandbox: Sandbox, report: Reached, now: datetime) -> Outcome:
         ready = replace(ready, repos=report.repos)
     if report.instructions is not None:
         ready = replace(ready, instructions=report.instructions)
-    told: tuple[Instruction, ...] = (Append("sandbox.ready"),)
+    events: tuple[Instruction, ...] = (Append("sandbox.ready"),)
     if report.task is not None and report.task != sandbox.task:
         ready = replace(ready, task=report.task)
-        told = (*told, Append(f"task.{report.task.state}", report.task.reason))
+        events = (*events, Append(f"task.{report.task.state}", report.task.reason))
     if report.project is not None:
-        project, begun = _project_reached(sandbox.project, report.project)
-        ready, told = replace(ready, project=project), (*told, *begun)
+        project, setup_events = _project_at_start(sandbox.project, report.project)
+        ready, events = replace(ready, project=project), (*events, *setup_events)
     # The new runtime reports the resumed agents, under their new ids.
-    return replace(ready, agents=(), resuming=False), told
+    return replace(ready, agents=(), resuming=False), events
 
 
-def _project_reached(
+def _project_at_start(
     before: SandboxProject | None, after: SandboxProject
 ) -> tuple[SandboxProject, tuple[Append, ...]]:
     """Return the project in a new runtime. A set-up that ran in the former one was broken off."""
     if after == before:
-        return setup_interrupted(after), ()
+        return interrupt_setup(after), ()
     if after.state is SetupState.RUNNING:
-        return after, (setup_told("sandbox.setup_started", after),)
-    return after, (setup_told("sandbox.setup_ended", after),)
+        return after, (setup_event("sandbox.setup_started", after),)
+    return after, (setup_event("sandbox.setup_ended", after),)
 
 
-def _renewed(sandbox: Sandbox, generation: int) -> Outcome:
+def _renew(sandbox: Sandbox, generation: int) -> Outcome:
     if generation != sandbox.generation or not sandbox.renewing:
         return sandbox, ()
     return replace(sandbox, renewing=False, ready_at=None, exposed_secrets=()), ()
 
 
-def _broke(sandbox: Sandbox, now: datetime, *, generation: int, reason: str) -> Outcome:
+def _fail(sandbox: Sandbox, now: datetime, *, generation: int, reason: str) -> Outcome:
     if generation != sandbox.generation or sandbox.state not in LIVE - {State.STOPPED}:
         return sandbox, ()
     return end_life(sandbox, State.FAILED, now, reason=reason)
 
 
-def _rerouted(sandbox: Sandbox, report: Rerouted, now: datetime) -> Outcome:
+def _reroute(sandbox: Sandbox, report: Rerouted, now: datetime) -> Outcome:
     if report.generation != sandbox.generation or sandbox.state is not State.PROVISIONING:
         return sandbox, ()
     moved = replace(
@@ -124,11 +124,11 @@ def _rerouted(sandbox: Sandbox, report: Rerouted, now: datetime) -> Outcome:
         "host": report.host,
         "region": report.region,
     }
-    told = Append("sandbox.rerouted", report.reason, extra)
-    return moved, (told, Provision(sandbox.generation))
+    event = Append("sandbox.rerouted", report.reason, extra)
+    return moved, (event, Provision(sandbox.generation))
 
 
-def _torn_down(sandbox: Sandbox, report: TornDown, now: datetime) -> Outcome:
+def _finish_teardown(sandbox: Sandbox, report: TornDown, now: datetime) -> Outcome:
     if report.generation != sandbox.generation:
         return sandbox, ()
     if report.kept and sandbox.state in _MAY_STAND and sandbox.standing:
@@ -146,7 +146,7 @@ def _torn_down(sandbox: Sandbox, report: TornDown, now: datetime) -> Outcome:
     return gone, (Append("sandbox.destroyed", None, extra),)
 
 
-def _left_standing(sandbox: Sandbox, report: TeardownFailed, now: datetime) -> Outcome:
+def _hold_teardown(sandbox: Sandbox, report: TeardownFailed, now: datetime) -> Outcome:
     if report.generation != sandbox.generation:
         return sandbox, ()
     if sandbox.state not in _MAY_STAND | {State.DESTROYING}:
