@@ -57,7 +57,7 @@ class ApartLoop:
 
     @property
     def idle(self) -> bool:
-        """Whether the thread has ended."""
+        """True once the thread has ended."""
         return not self._thread.is_alive()
 
     def _run(self) -> None:
