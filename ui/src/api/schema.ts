@@ -2437,9 +2437,15 @@ export interface components {
             readonly code: string;
             /** @description What failed, which id, why, and what to do. */
             readonly detail: string;
-            /** @description Which input is wrong (`invalid` only). */
+            /**
+             * @description Which input is wrong (`invalid` only).
+             * @default null
+             */
             readonly field?: string | null;
-            /** @description The request as the server's log names it: `X-Request-ID`. */
+            /**
+             * @description The request as the server's log names it: `X-Request-ID`.
+             * @default null
+             */
             readonly request_id?: string | null;
             readonly status: number;
             /** @example Not Found */

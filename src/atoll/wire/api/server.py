@@ -18,10 +18,19 @@ class Problem(PartialAnswer):
     status: Annotated[int, Meta(ge=400, le=599)]
     code: Annotated[str, Meta(description="A stable code to decide by.", examples=["not_found"])]
     detail: Annotated[str, Meta(description="What failed, which id, why, and what to do.")]
-    field: Annotated[str | None, Meta(description="Which input is wrong (`invalid` only).")] = None
+    field: Annotated[
+        str | None,
+        Meta(
+            description="Which input is wrong (`invalid` only).",
+            extra_json_schema={"default": None},
+        ),
+    ] = None
     request_id: Annotated[
         str | None,
-        Meta(description="The request as the server's log names it: `X-Request-ID`."),
+        Meta(
+            description="The request as the server's log names it: `X-Request-ID`.",
+            extra_json_schema={"default": None},
+        ),
     ] = None
 
 

@@ -68,6 +68,7 @@ class Schemas:
         if len(members) == 1:
             return self._of_one(kind)
         words: Schema = {name: kind.bounds[name] for name in _WORDS if name in kind.bounds}
+        words |= kind.bounds.get("extra_json_schema", {})
         made = [self.of(one) for one in members]
         return {"anyOf": [*_flat(made)], **words}
 
