@@ -38,9 +38,6 @@ FOLLOWERS = {
 """Layers in which each folder is an area, and those in them that are not, each with its reason."""
 
 OTHERWISE = {
-    "ports/store/worker": "moves with the rows of workers",
-    "adapters/storage/worker": "moves with the rows of workers",
-    "client/login": "moves with the client",
     "runtime/journal": "the one journal of a runtime; services collect those of all",
 }
 """Folders that are named like an area in another number, each with its reason."""

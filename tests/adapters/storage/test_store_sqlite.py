@@ -26,7 +26,7 @@ from atoll.adapters.storage.migrations import schema
 from atoll.adapters.storage.sandboxes import living_of, page_of
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.adapters.storage.transaction import transaction
-from atoll.adapters.storage.worker.workers import aged_of
+from atoll.adapters.storage.workers.workers import aged_of
 from atoll.domain.errors import Unavailable
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON

@@ -32,7 +32,7 @@ from atoll.testing.fakes.clock import VirtualClock
 from atoll.testing.fakes.telemetry import FakeMetrics
 from atoll.testing.samples import NOW
 from atoll.wire.words.workers import SUMMARIES, SummaryStatus
-from tests.adapters.storage.rows.worker.workers import worker
+from tests.adapters.storage.rows.workers.workers import worker
 from tests.peers.databases.chosen import database_url
 
 OTHER = replace(LOCAL_PERSON, id=PrincipalId("other"))

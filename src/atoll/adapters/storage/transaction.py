@@ -49,14 +49,14 @@ from atoll.adapters.storage.tokens import SqlSigningKeyRows, SqlTokenRows
 from atoll.adapters.storage.tools.wakings import SqlWakingRows
 from atoll.adapters.storage.tools.watches import SqlWatchRows
 from atoll.adapters.storage.webhooks import SqlWebhookDeliveryRows, SqlWebhookRows
-from atoll.adapters.storage.worker.desktops import SqlDesktopRows
-from atoll.adapters.storage.worker.dialled import (
+from atoll.adapters.storage.workers.desktops import SqlDesktopRows
+from atoll.adapters.storage.workers.dialled import (
     SqlHostEntryRows,
     SqlHostLeaseRows,
     SqlHostOfferRows,
 )
-from atoll.adapters.storage.worker.summaries import SqlWorkerSummaryRows
-from atoll.adapters.storage.worker.workers import (
+from atoll.adapters.storage.workers.summaries import SqlWorkerSummaryRows
+from atoll.adapters.storage.workers.workers import (
     SqlWorkerArtifactRows,
     SqlWorkerEventRows,
     SqlWorkerRequestRows,

@@ -41,7 +41,7 @@ from atoll.domain.workers.placement import desktop_place, desktop_reference
 from atoll.domain.workers.record import WorkerRecord
 from atoll.ports import Bus, Clock, Store, Transaction, Vault
 from atoll.ports.outside.worker_host import HostEntry, HostPlace
-from atoll.ports.store.worker.dialled import SealedOffer
+from atoll.ports.store.workers.dialled import SealedOffer
 
 T = TypeVar("T")
 

@@ -59,9 +59,9 @@ from atoll.ports.store.tokens import SigningKeyRows, TokenRows
 from atoll.ports.store.tools.wakings import WakingRows
 from atoll.ports.store.tools.watches import WatchRows
 from atoll.ports.store.webhooks import WebhookDeliveryRows, WebhookRows
-from atoll.ports.store.worker.dialled import HostEntryRows, HostLeaseRows, HostOfferRows
-from atoll.ports.store.worker.summaries import WorkerSummaryRows
-from atoll.ports.store.worker.workers import (
+from atoll.ports.store.workers.dialled import HostEntryRows, HostLeaseRows, HostOfferRows
+from atoll.ports.store.workers.summaries import WorkerSummaryRows
+from atoll.ports.store.workers.workers import (
     WorkerArtifactRows,
     WorkerEventRows,
     WorkerRequestRows,

@@ -29,7 +29,7 @@ from atoll.domain.workers.dialled import (
     read_command,
 )
 from atoll.ports import Transaction, Vault
-from atoll.ports.store.worker.dialled import SealedOffer
+from atoll.ports.store.workers.dialled import SealedOffer
 from atoll.services.ground import Ground
 from atoll.wire.words.hosts import HostKind
 from atoll.wire.words.workers import MAX_DESKTOPS

@@ -38,7 +38,7 @@ def command(invocation: Invocation, *, browse: bool, url: str | None, as_json: b
 
 
 def _log_in(invocation: Invocation, url: str, *, browse: bool) -> None:
-    from atoll.client.login.remote import RemoteLogin
+    from atoll.client.remote_login import RemoteLogin
     from atoll.client.server import refuse_plain, server_at
 
     server = server_at(url, "--url")

@@ -2,8 +2,8 @@
 
 import click
 
-from atoll.client.login.remote import forget
 from atoll.client.made.people.tokens import Tokens
+from atoll.client.remote_login import forget
 from atoll.client.server import saved_login
 from atoll.client.transport import Call
 from atoll.domain.errors import AtollError, NotFound

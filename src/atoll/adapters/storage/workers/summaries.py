@@ -18,11 +18,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.events import events
 from atoll.adapters.storage.projections import states
-from atoll.adapters.storage.worker.workers import workers
+from atoll.adapters.storage.workers.workers import workers
 from atoll.domain.ids import WorkerKey
 from atoll.domain.workers.record import WORKER_STREAMS, worker_stream
 from atoll.domain.workers.summary import Progress
-from atoll.ports.store.worker.summaries import WorkerSummaryRows
+from atoll.ports.store.workers.summaries import WorkerSummaryRows
 from atoll.wire.words.workers import SUMMARIES
 
 _BODY = "{}"
@@ -45,7 +45,7 @@ def _progress() -> Select[str, int, int]:
 
 
 class SqlWorkerSummaryRows(WorkerSummaryRows):
-    """The `ports.store.worker.summaries.WorkerSummaryRows` on one connection."""
+    """The `ports.store.workers.summaries.WorkerSummaryRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

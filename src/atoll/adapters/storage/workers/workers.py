@@ -35,7 +35,7 @@ from atoll.adapters.storage.engines.whole import WholeStatements
 from atoll.adapters.storage.events import append_apart, events
 from atoll.adapters.storage.records import RecordTable, SqlRecords
 from atoll.adapters.storage.sandboxes import sandboxes
-from atoll.adapters.storage.worker.receipts import ReceiptBody
+from atoll.adapters.storage.workers.receipts import ReceiptBody
 from atoll.domain.event import Json
 from atoll.domain.event_kind import check
 from atoll.domain.event_kinds.workers import WORKERS
@@ -57,7 +57,7 @@ from atoll.domain.workers.record import (
     WorkerRecord,
     worker_stream,
 )
-from atoll.ports.store.worker.workers import (
+from atoll.ports.store.workers.workers import (
     WorkerArtifactRows,
     WorkerEventRows,
     WorkerRequestRows,
@@ -125,7 +125,7 @@ _bodies = msgspec.json.Decoder(_Body)
 
 
 class SqlWorkerRows(SqlRecords[WorkerRecord, WorkerKey], WorkerRows):
-    """The `ports.store.worker.workers.WorkerRows` on one connection."""
+    """The `ports.store.workers.workers.WorkerRows` on one connection."""
 
     records = RecordTable(
         workers,
@@ -185,7 +185,7 @@ class SqlWorkerRows(SqlRecords[WorkerRecord, WorkerKey], WorkerRows):
 
 
 class SqlWorkerRequestRows(WorkerRequestRows):
-    """The `ports.store.worker.workers.WorkerRequestRows` on one connection."""
+    """The `ports.store.workers.workers.WorkerRequestRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
@@ -232,7 +232,7 @@ class SqlWorkerRequestRows(WorkerRequestRows):
 
 
 class SqlWorkerEventRows(WorkerEventRows):
-    """The `ports.store.worker.workers.WorkerEventRows` on one connection: streams apart in the
+    """The `ports.store.workers.workers.WorkerEventRows` on one connection: streams apart in the
     table of the log."""
 
     def __init__(self, connection: AsyncConnection) -> None:
@@ -311,7 +311,7 @@ class SqlWorkerEventRows(WorkerEventRows):
 
 
 class SqlWorkerArtifactRows(WorkerArtifactRows):
-    """The `ports.store.worker.workers.WorkerArtifactRows` on one connection."""
+    """The `ports.store.workers.workers.WorkerArtifactRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

@@ -24,12 +24,12 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import COUNTER, from_us, metadata, storable, to_us
-from atoll.adapters.storage.worker.receipts import ReceiptBody
+from atoll.adapters.storage.workers.receipts import ReceiptBody
 from atoll.domain.ids import DesktopId, WorkerKey
 from atoll.domain.workers.create import WorkerId
 from atoll.domain.workers.dialled import HostLease
 from atoll.ports.outside.worker_host import HostEntry
-from atoll.ports.store.worker.dialled import (
+from atoll.ports.store.workers.dialled import (
     HostEntryRows,
     HostLeaseRows,
     HostOfferRows,
@@ -95,7 +95,7 @@ _entries = msgspec.json.Decoder(_EntryBody)
 
 
 class SqlHostLeaseRows(HostLeaseRows):
-    """The `ports.store.worker.dialled.HostLeaseRows` on one connection."""
+    """The `ports.store.workers.dialled.HostLeaseRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
@@ -152,7 +152,7 @@ class SqlHostLeaseRows(HostLeaseRows):
 
 
 class SqlHostOfferRows(HostOfferRows):
-    """The `ports.store.worker.dialled.HostOfferRows` on one connection."""
+    """The `ports.store.workers.dialled.HostOfferRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
@@ -203,7 +203,7 @@ class SqlHostOfferRows(HostOfferRows):
 
 
 class SqlHostEntryRows(HostEntryRows):
-    """The `ports.store.worker.dialled.HostEntryRows` on one connection."""
+    """The `ports.store.workers.dialled.HostEntryRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

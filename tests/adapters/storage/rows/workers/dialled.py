@@ -9,7 +9,7 @@ from atoll.domain.workers.dialled import HostAct, HostLease, LeaseState
 from atoll.domain.workers.ledger import RequestRefusal, Response
 from atoll.ports import Store
 from atoll.ports.outside.worker_host import HostEntry
-from atoll.ports.store.worker.dialled import SealedOffer
+from atoll.ports.store.workers.dialled import SealedOffer
 from atoll.ports.vault import Sealed
 from atoll.testing.samples import NOW
 from atoll.wire.words.workers import ErrorCode

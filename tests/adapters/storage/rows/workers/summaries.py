@@ -5,7 +5,7 @@ from atoll.domain.workers.record import WorkerEventDraft
 from atoll.domain.workers.summary import Progress
 from atoll.ports import Store
 from atoll.testing.samples import NOW
-from tests.adapters.storage.rows.worker.workers import worker
+from tests.adapters.storage.rows.workers.workers import worker
 
 A, B = WorkerKey("wk_a"), WorkerKey("wk_b")
 

@@ -1,1 +1,0 @@
-"""The login of this machine at a server elsewhere."""
