@@ -46,7 +46,7 @@ def verify_export(lines: Iterable[bytes], *, public_key: str | None = None) -> E
     if begin is not None and not _is_signed(begin, key):
         wrong = "the checkpoint is not signed by this key: it was replaced, or the key is another"
         return Export(0, begin.n, begin.hash, key, wrong)
-    entries = (_made(chain.AuditEntry, _object(line)) for line in rest if line)
+    entries = (_convert(chain.AuditEntry, _object(line)) for line in rest if line)
     found = chain.verify(entries, begin, org_id=head["org_id"])  # type: ignore[arg-type]
     return Export(found.entries, found.n, found.hash, key, found.wrong)
 
@@ -58,7 +58,7 @@ def _checkpoint(value: Json) -> "Checkpoint | None":
         return None
     if not isinstance(value, dict):
         raise Invalid("this is no export of an audit log: its checkpoint is damaged")
-    return _made(Checkpoint, value)
+    return _convert(Checkpoint, value)
 
 
 def _is_signed(checkpoint: "Checkpoint", key: str) -> bool:
@@ -85,7 +85,7 @@ def _object(line: bytes) -> dict[str, Json]:
     return found
 
 
-def _made(kind: type[T], value: dict[str, Json]) -> T:
+def _convert(kind: type[T], value: dict[str, Json]) -> T:
     names = [one.name for one in fields_of(kind)]  # type: ignore[arg-type]
     strings = [name for name in names if name not in ("n", "reason", "payload")]
     fits = value.keys() == set(names) and all(isinstance(value[name], str) for name in strings)

@@ -36,11 +36,11 @@ def connect(host: str, port: int, *, secure: bool, seconds: float) -> "Exchange"
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if not secure:
-            return Exchange(plain, _named(host, port, 80))
+            return Exchange(plain, _host_header(host, port, 80))
         import ssl  # loaded late: it takes longer than the rest, and loopback has no use for it
 
         wrapped = ssl.create_default_context().wrap_socket(plain, server_hostname=host)
-        return Exchange(wrapped, _named(host, port, 443))
+        return Exchange(wrapped, _host_header(host, port, 443))
     except BaseException:
         plain.close()
         raise
@@ -157,7 +157,7 @@ class Exchange:
         return head[:end].decode("latin-1")
 
 
-def _named(host: str, port: int, usual: int) -> str:
+def _host_header(host: str, port: int, usual: int) -> str:
     shown = f"[{host}]" if ":" in host else host
     return shown if port == usual else f"{shown}:{port}"
 

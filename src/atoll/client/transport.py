@@ -130,7 +130,7 @@ class Stream:
 
     def read(self, size: int = 65536) -> bytes:
         """Return at most `size` bytes as they came; empty at the end. Raises `Unavailable`."""
-        with _translated():
+        with _translate_errors():
             return self._exchange.read(size)
 
     def lines(self) -> Iterator[bytes]:
@@ -165,7 +165,7 @@ class Transport:
 
     def call(self, call: Call) -> Shape:
         """Send and read the whole JSON answer; an empty one is `Shape({})`."""
-        with self.open(call) as stream, _translated():
+        with self.open(call) as stream, _translate_errors():
             body = whole(stream)
         if not body:
             return Shape({})
@@ -198,13 +198,13 @@ class Transport:
     def open(self, call: Call) -> Iterator[Stream]:
         """Send and hand out the answer while it arrives; leaving the context aborts it."""
         server = self._locate()
-        with _translated(server.url):
+        with _translate_errors(server.url):
             exchange = connect(
                 server.host, server.port, secure=server.secure, seconds=CONNECT_SECONDS
             )
         try:
             exchange.wait_at_most(call.timeout)
-            with _translated():
+            with _translate_errors():
                 _send(exchange, server, call)
                 exchange.receive_head()
             stream = Stream(exchange)
@@ -296,7 +296,7 @@ def _send(exchange: Exchange, server: Server, call: Call) -> None:
 
 
 @contextmanager
-def _translated(url: str = "") -> Iterator[None]:
+def _translate_errors(url: str = "") -> Iterator[None]:
     try:
         yield
     except ConnectionRefusedError as problem:

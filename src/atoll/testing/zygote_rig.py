@@ -94,29 +94,29 @@ class ZygoteRig:
     def say(self, box: wire.Box, *packets: str, fds: int = 0, hear: int = 0) -> list[str]:
         """Make the (tiny) runtime of a sandbox send packets to the zygote. Returns the `hear`
         packets it received."""
-        heard: list[str] = self._asked(box, {"say": packets, "fds": fds, "hear": hear})["heard"]
+        heard: list[str] = self._request(box, {"say": packets, "fds": fds, "hear": hear})["heard"]
         return heard
 
     def inside(self, box: wire.Box, *argv: str) -> tuple[int, str]:
         """Run a command in a sandbox (with the tiny runtime). Returns the raw wait status and the
         output."""
-        answer = self._asked(box, {"argv": argv})
+        answer = self._request(box, {"argv": argv})
         return answer["status"], answer["output"]
 
     def eat(self, box: wire.Box, mib: int) -> bool:
         """Make the (tiny) runtime of a sandbox allocate memory permanently. Returns whether it
         survived."""
         try:
-            return bool(self._asked(box, {"eat": mib})["eaten"] == mib)
+            return bool(self._request(box, {"eat": mib})["eaten"] == mib)
         except (ConnectionError, ValueError):
             return False
 
     def run(self, box: wire.Box, source: str, given: object) -> Any:
         """Run Python in the (tiny) runtime's own process, with `given`. Returns the value of
         `found`."""
-        return self._asked(box, {"run": source, "given": given})
+        return self._request(box, {"run": source, "given": given})
 
-    def _asked(self, box: wire.Box, request: dict[str, Any]) -> Any:
+    def _request(self, box: wire.Box, request: dict[str, Any]) -> Any:
         with socket.socket(socket.AF_UNIX) as link:
             link.settimeout(TIMEOUT_SECONDS)
             link.connect(box.socket)

@@ -62,7 +62,9 @@ def read_compact(text: str) -> CompactToken:
 def read_object(data: bytes) -> dict[str, object]:
     """Return a JSON object, no key of which stands twice. Raises `BadToken`."""
     try:
-        found = json.loads(data.decode("utf-8"), object_pairs_hook=_once, parse_constant=_refused)
+        found = json.loads(
+            data.decode("utf-8"), object_pairs_hook=_once, parse_constant=_refuse_constant
+        )
     except (ValueError, RecursionError) as error:
         raise BadToken("the JSON cannot be read") from error
     if not isinstance(found, dict):
@@ -98,5 +100,5 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def _refused(word: str) -> object:
+def _refuse_constant(word: str) -> object:
     raise BadToken(f"{word} is no JSON")

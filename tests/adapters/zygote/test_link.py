@@ -10,7 +10,7 @@ import structlog
 from atoll.adapters.zygote.link import ZygoteLink
 from atoll.domain.errors import NotFound
 from atoll.wire.zygote import messages as wire
-from atoll.zygote.daemon.server import _named
+from atoll.zygote.daemon.server import _log_suffix
 
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
@@ -39,10 +39,10 @@ async def asked(path: Path, **known: str) -> wire.NumberedRequest:
 async def test_request_of_a_client_is_named_to_the_zygote(tmp_path: Path) -> None:
     got = await asked(tmp_path / "z", request_id="mine-1", traceparent=TRACE, org="personal")
     assert (got.request_id, got.traceparent) == ("mine-1", TRACE)
-    assert _named(got) == f" request_id=mine-1 traceparent={TRACE}"
+    assert _log_suffix(got) == f" request_id=mine-1 traceparent={TRACE}"
 
 
 async def test_work_of_atolls_own_names_nothing(tmp_path: Path) -> None:
     got = await asked(tmp_path / "z")
     assert got == wire.NumberedRequest(1, wire.Stop("sb_a"))
-    assert _named(got) == "" and b"request_id" not in wire.encode_request(1, got.request)
+    assert _log_suffix(got) == "" and b"request_id" not in wire.encode_request(1, got.request)

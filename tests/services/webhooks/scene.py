@@ -106,7 +106,7 @@ class HookScene:
                     yield
                 finally:
                     if killed:
-                        lost = patch.object(WebhookOutcomes, "advanced", AsyncMock())
+                        lost = patch.object(WebhookOutcomes, "advance_cursor", AsyncMock())
                         until_over.enter_context(lost)
                     running.cancel()
 

@@ -104,13 +104,13 @@ def _number(message: Msg) -> int:
     except msgspec.DecodeError as error:
         raise Unavailable("JetStream answered something else than expected") from error
     if ack.error is not None:
-        raise _refused(ack.error.code, ack.error.err_code, ack.error.description)
+        raise _publish_error(ack.error.code, ack.error.err_code, ack.error.description)
     if ack.duplicate:
         raise Unavailable("the stream holds an event that was removed from its end: wait a little")
     return ack.seq
 
 
-def _refused(code: int, err_code: int, text: str) -> AtollError:
+def _publish_error(code: int, err_code: int, text: str) -> AtollError:
     if err_code in _WRONG_END:
         return Conflict(f"another publisher was faster: {text}")
     kind = Unavailable if code in _TEMPORARY else Failed
@@ -133,7 +133,7 @@ class JetStreamSink:
     async def tip(self) -> Tip:
         """See the port."""
         manager = self._link.connection.client.jsm(timeout=ANSWER_SECONDS)
-        async with _translated():
+        async with _translate_errors():
             state = (await self._prepared(manager)).state
             if not state.messages:
                 return Tip(state.last_seq)
@@ -141,7 +141,7 @@ class JetStreamSink:
 
     async def append(self, events: Sequence[Event], *, after: int) -> int:
         """See the port."""
-        async with _translated():
+        async with _translate_errors():
             acks = await self._listening()
             client = acks.connection.client
             most = min(MAX_MESSAGE_BYTES, client.max_payload - HEADER_BYTES)
@@ -238,7 +238,7 @@ async def described(connection: Connection, settings: BusSettings) -> str:
     client = connection.client
     lock = "over TLS" if settings.requires_tls else "without TLS"
     found = f"NATS {client._server_info.get('version', '?')} {lock}"
-    async with _translated():
+    async with _translate_errors():
         manager = client.jsm(timeout=ANSWER_SECONDS)
         try:
             state = (await manager.stream_info(settings.stream)).state
@@ -255,14 +255,16 @@ def _forget(expected: list[asyncio.Future[int]]) -> None:
 
 
 @asynccontextmanager
-async def _translated() -> AsyncIterator[None]:
+async def _translate_errors() -> AsyncIterator[None]:
     """Translate the client's errors."""
     try:
         yield
     except ServiceUnavailableError as error:
         raise Unavailable("JetStream is not enabled there, or not for this account") from error
     except APIError as error:
-        raise _refused(error.code or 0, error.err_code or 0, error.description or "") from error
+        raise _publish_error(
+            error.code or 0, error.err_code or 0, error.description or ""
+        ) from error
     except TimeoutError as error:
         raise Unavailable("JetStream did not answer in time: may this user use it?") from error
     except errors.Error as error:

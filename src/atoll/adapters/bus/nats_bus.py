@@ -134,7 +134,7 @@ class NatsBus:
     async def _send(self, client: Client) -> None:
         streams, self._streams = self._streams, set()
         if streams is None or streams:
-            await client.publish(self._announced, _told(streams))
+            await client.publish(self._announced, _encode_streams(streams))
         while self._orders:
             key, payload = self._orders.popleft()
             if payload is None:
@@ -171,7 +171,7 @@ class NatsBus:
             self._channels.deliver(key, message.data)
 
 
-def _told(streams: set[str] | None) -> bytes:
+def _encode_streams(streams: set[str] | None) -> bytes:
     try:
         return _EVERYTHING if streams is None else msgspec.json.encode(sorted(streams))
     except UnicodeEncodeError:

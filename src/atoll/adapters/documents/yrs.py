@@ -25,7 +25,7 @@ def made_of(items: Mapping[str, Fields]) -> bytes:
     root = doc.get(ROOT, type=Map)
     with doc.transaction():
         for item_id, fields in items.items():
-            root[item_id] = Map({name: _made(value) for name, value in fields.items()})
+            root[item_id] = Map({name: _shared_value(value) for name, value in fields.items()})
             for name, value in fields.items():
                 if isinstance(value, RichText):
                     _write(root[item_id][name], value)
@@ -91,7 +91,7 @@ class YrsDocument:
         self._changes.append(bytes(event.update))
 
 
-def _made(value: Value) -> Any:
+def _shared_value(value: Value) -> Any:
     return Text("") if isinstance(value, RichText) else value
 
 

@@ -132,7 +132,7 @@ class DriveHttp:
         headers = {"Accept": "application/json", "User-Agent": "atoll", **request.headers}
         if request.token:
             headers["Authorization"] = f"Bearer {request.token}"
-        return await self._opened().request(
+        return await self._open_session().request(
             request.method,
             URL(url, encoded=True),
             headers=headers,
@@ -140,7 +140,7 @@ class DriveHttp:
             allow_redirects=False,
         )
 
-    def _opened(self) -> aiohttp.ClientSession:
+    def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(

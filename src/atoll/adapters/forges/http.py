@@ -74,7 +74,7 @@ class ForgeHttp:
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
             raise Unavailable(_silent(at)) from error
         if not 200 <= status < 300:
-            raise _refused(at, status, data, limited=limited)
+            raise _error_of(at, status, data, limited=limited)
         try:
             return msgspec.json.decode(data, type=shape)
         except (msgspec.DecodeError, RecursionError) as error:
@@ -131,7 +131,7 @@ class ForgeHttp:
         return self._session
 
 
-def _refused(
+def _error_of(
     at: ForgeRepository, status: int, data: bytes, *, limited: bool
 ) -> Conflict | Forbidden | NotFound | Unavailable:
     host = urlsplit(at.site).netloc

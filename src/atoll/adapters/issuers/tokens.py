@@ -68,7 +68,7 @@ class TokenEndpoint:
         send = self._http.json if as_json else self._http.form
         answer = await send(self._url, fields)
         if ends_grant(answer.body) and answer.status < 500:
-            raise self._refused()
+            raise self._refusal()
         if answer.status != 200:
             raise busy(self._client.host, answer)
         # An issuer that does not rotate its tokens leaves the field out (RFC 6749 §6).
@@ -83,10 +83,10 @@ class TokenEndpoint:
         if is_busy(answer.status):
             raise busy(self._client.host, answer)
         if answer.status != 200:
-            raise self._refused()
+            raise self._refusal()
         return self._tokens(answer)
 
-    def _refused(self) -> Forbidden:
+    def _refusal(self) -> Forbidden:
         return Forbidden(
             f"The issuer {self._client.host} refused the login: log in again.",
             code="issuer_refused",

@@ -54,7 +54,7 @@ class KeptFolder:
             self._folder.mkdir(mode=0o700, exist_ok=True)
             place.mkdir(mode=0o700)
         except OSError as error:
-            raise _refused(error) from error
+            raise _write_error(error) from error
         try:
             yield FolderDraft(place, self._folder / kept_id)
         finally:
@@ -108,7 +108,7 @@ class FolderDraft:
         try:
             room = max(0, self._room())
         except OSError as error:
-            raise _refused(error) from error
+            raise _write_error(error) from error
         if size > room:
             raise LimitReached(
                 f"The worktree is {spelled_size(size)} large and the server's disk has room for "
@@ -129,7 +129,7 @@ class FolderDraft:
             finally:
                 os.close(file)
         except OSError as error:
-            raise _refused(error) from error
+            raise _write_error(error) from error
 
     def _append(self, file: int, piece: bytes) -> None:
         if self._bytes + len(piece) > self._most_bytes or self._room() < len(piece):
@@ -156,7 +156,7 @@ class FolderDraft:
             await settled(asyncio.to_thread(self._place.rename, self._target))
             await asyncio.to_thread(_sync_folder, self._target.parent)
         except OSError as error:
-            raise _refused(error) from error
+            raise _write_error(error) from error
         return whole
 
 
@@ -204,7 +204,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _refused(error: OSError) -> Failed:
+def _write_error(error: OSError) -> Failed:
     return Failed(f"The worktree cannot be written on the server: {error.strerror}.")
 
 

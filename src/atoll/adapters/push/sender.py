@@ -73,7 +73,7 @@ class HttpPushSender:
             "Urgency": "high",
         }
         try:
-            async with self._opened().post(
+            async with self._open_session().post(
                 endpoint, data=body, headers=headers, allow_redirects=False
             ) as answer:
                 status = answer.status
@@ -86,7 +86,7 @@ class HttpPushSender:
         if self._session is not None:
             await self._session.close()
 
-    def _opened(self) -> aiohttp.ClientSession:
+    def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             connector = aiohttp.TCPConnector(
                 resolver=CheckedResolver(self._reach),

@@ -67,7 +67,7 @@ async def unix_handover_link(
     own.setblocking(False)
     link: UnixHandoverLink | None = None
     try:
-        asked = await _asked(own, path, _head(target, query, token))
+        asked = await _exchange(own, path, _head(target, query, token))
         # A runtime that attaches at once says so behind its answer.
         answer, blank, early = asked.partition(b"\r\n\r\n")
         if blank and answer.startswith(b"HTTP/1.1 101 "):
@@ -91,7 +91,7 @@ def _head(target: str, query: tuple[tuple[str, str], ...], token: str | None) ->
     return "\r\n".join([*lines, "", ""]).encode()
 
 
-async def _asked(own: socket.socket, path: str, head: bytes) -> bytes:
+async def _exchange(own: socket.socket, path: str, head: bytes) -> bytes:
     """Send the request and return the head of the response, empty when none comes."""
     loop = asyncio.get_running_loop()
     answer = b""

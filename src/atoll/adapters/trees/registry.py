@@ -142,17 +142,17 @@ class _Registry:
         url = f"{scheme}://{self.wanted.registry}/v2/{self.wanted.repository}/{path}"
         request = urllib.request.Request(url, headers={"Accept": accept})  # noqa: S310
         try:
-            return self._opened(request)
+            return self._open(request)
         except urllib.error.HTTPError as err:
             if err.code != 401 or self._token is not None:
-                raise self._refused(err) from err
+                raise self._error_of(err) from err
             self._token = self._login(err.headers.get("WWW-Authenticate", ""))
         try:
-            return self._opened(request)
+            return self._open(request)
         except urllib.error.HTTPError as err:
-            raise self._refused(err) from err
+            raise self._error_of(err) from err
 
-    def _opened(self, request: urllib.request.Request) -> HTTPResponse:
+    def _open(self, request: urllib.request.Request) -> HTTPResponse:
         if self._token is not None:
             # The credential is not sent to the target of a redirect.
             request.add_unredirected_header("Authorization", f"Bearer {self._token}")
@@ -164,7 +164,7 @@ class _Registry:
             raise Unavailable(f"{self.wanted.registry} cannot be reached: {err}") from err
         return answer
 
-    def _refused(self, err: urllib.error.HTTPError) -> AtollError:
+    def _error_of(self, err: urllib.error.HTTPError) -> AtollError:
         if err.code in (401, 403):
             return Forbidden(
                 f"{self.wanted} needs a login: install skopeo and log in with it, then pull again"

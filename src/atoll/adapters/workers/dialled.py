@@ -225,7 +225,7 @@ class DialledHost:
             lease = await rows.host_leases.get(worker.key, worker.worker.epoch)
             if lease is None or not lease.agent_id:
                 return DurabilityMarkers(0)
-            place, name = await _named(rows, lease)
+            place, name = await _place_names(rows, lease)
         unsaved = None
         if lease.state is not LeaseState.STOPPED:
             unsaved = (
@@ -246,7 +246,7 @@ class DialledHost:
             lease = await rows.host_leases.newest(worker.key)
             if lease is None:
                 return WorkerTornDown(())
-            place, _ = await _named(rows, lease)
+            place, _ = await _place_names(rows, lease)
             there = lease.state is LeaseState.STOPPED and await self._is_there(rows, lease)
             if there:
                 await self._add(rows, lease, HostAct.REMOVE, RemoveOffer())
@@ -401,7 +401,7 @@ def place_of(lease: HostLease) -> SandboxId:
     return SandboxId(f"{desktop_place(lease.key, lease.desktop_id)}.{lease.epoch}")
 
 
-async def _named(rows: Transaction, lease: HostLease) -> tuple[str, str]:
+async def _place_names(rows: Transaction, lease: HostLease) -> tuple[str, str]:
     """Return how a worker's place on a desktop is called, and the desktop's name."""
     desktop = await rows.desktops.get(lease.desktop_id)
     name = str(lease.desktop_id) if desktop is None else desktop.name

@@ -46,7 +46,7 @@ class Answer:
 
     async def pieces(self) -> AsyncIterator[bytes]:
         """Yield the body as it comes. Raises `Unavailable` when it breaks off."""
-        with _translated(self._response.request_info.real_url.host or ""):
+        with _translate_errors(self._response.request_info.real_url.host or ""):
             async for piece in self._response.content.iter_chunked(PIECE_BYTES):
                 yield piece
 
@@ -151,7 +151,7 @@ class Connection:
 
     async def _send(self, call: Call, body: Body, request_id: str) -> aiohttp.ClientResponse:
         server = self._locate()
-        with _translated(server.url):
+        with _translate_errors(server.url):
             return await self._open_session().request(
                 call.method,
                 server.url + call.path,
@@ -168,7 +168,7 @@ class Connection:
         """Open a WebSocket below the API. Raises what a request raises; redirects are refused."""
         server = self._locate()
         url = server.url.replace("http", "ws", 1) + path
-        with _translated(server.url):
+        with _translate_errors(server.url):
             try:
                 return await self._open_session().ws_connect(
                     url,
@@ -207,14 +207,14 @@ async def _pieces(body: Iterable[bytes]) -> AsyncIterator[bytes]:
 
 
 async def _problem(response: aiohttp.ClientResponse) -> AtollError:
-    with _translated(str(response.url)):
+    with _translate_errors(str(response.url)):
         document = await response.content.read(PROBLEM_BYTES)
     response.close()
     return problem_of(response.status, document, request_id=response.headers.get(HEADER))
 
 
 @contextmanager
-def _translated(url: str) -> Iterator[None]:
+def _translate_errors(url: str) -> Iterator[None]:
     try:
         yield
     except (TimeoutError, aiohttp.ServerTimeoutError) as problem:

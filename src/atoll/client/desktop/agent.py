@@ -83,7 +83,7 @@ class HostedAgent:
     async def quiet(self) -> None:
         """Interrupt its turn, let it say how that ended, and end it, wherever it is."""
         await self.resume()
-        found = await self._found(self.agent_id)
+        found = await self._running_agent(self.agent_id)
         if found is not None and found.turn == Work.WORKING:
             await self._act(found.id, "interrupt")
             await self._silence()
@@ -101,7 +101,7 @@ class HostedAgent:
         """Give a thread to a terminal; nothing where one has it. Raises what the runtime raises;
         then the machine has ended, and `give_back` begins it again."""
         self.is_held = True
-        if self.terminal_id and await self._found(self.terminal_id) is not None:
+        if self.terminal_id and await self._running_agent(self.terminal_id) is not None:
             return
         await self.quiet()
         order = msgspec.structs.replace(self._order, mode="tui", conversation=thread_id)
@@ -125,7 +125,7 @@ class HostedAgent:
         self.agent_id = agent.id
         return record
 
-    async def _found(self, agent_id: str) -> AgentRecord | None:
+    async def _running_agent(self, agent_id: str) -> AgentRecord | None:
         """Return an agent while it runs."""
         with contextlib.suppress(AtollError):
             for one in (await self.client.call(list_agents())).agents:

@@ -132,7 +132,7 @@ def spelled_out(text: str, limit: int = MAX_SHOWN) -> str:
     backslash doubles, so that a spelling cannot be imitated.
     """
     cut = text[:limit]
-    shown = "".join(_spelled(char) for char in cut)
+    shown = "".join(_escape(char) for char in cut)
     return shown if cut == text else f"{shown}… ({len(text) - limit} characters more)"
 
 
@@ -345,7 +345,7 @@ def _in_url(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _spelled(char: str) -> str:
+def _escape(char: str) -> str:
     if char == "\\":
         return "\\\\"
     return code_of(char) if is_unseen(char) or _misleads(char) else char

@@ -61,7 +61,7 @@ def fetching_field(body: bytes, kind: str, *, any_address: bool = False) -> str 
         tree = json.loads(body.decode(), object_pairs_hook=tuple)
     except (ValueError, RecursionError) as error:
         raise Unreadable("it is no JSON in UTF-8") from error
-    return next(_found(tree, any_address=any_address), None)
+    return next(_fetching_fields(tree, any_address=any_address), None)
 
 
 def _in_form(body: bytes) -> str | None:
@@ -69,14 +69,14 @@ def _in_form(body: bytes) -> str | None:
     return next((name for name in names if _is_call(name) or _is_place(name)), None)
 
 
-def _found(tree: object, *, any_address: bool, depth: int = 0) -> Iterator[str]:
+def _fetching_fields(tree: object, *, any_address: bool, depth: int = 0) -> Iterator[str]:
     """Yield the names of fields that fetch, walking the tree. An object is a tuple of pairs, so a
     repeated name is seen twice."""
     if depth > MAX_DEPTH:
         raise Unreadable("it is nested too deep")
     if isinstance(tree, list):
         for one in tree:
-            yield from _found(one, any_address=any_address, depth=depth + 1)
+            yield from _fetching_fields(one, any_address=any_address, depth=depth + 1)
             if any_address and isinstance(one, str) and _ADDRESS.match(one):
                 yield "a list"
     elif isinstance(tree, tuple):
@@ -90,7 +90,7 @@ def _in_object(pairs: Pairs, *, any_address: bool, depth: int) -> Iterator[str]:
             yield name
         told = name in _NOT_ASKED or (used and name == "input")
         if any_address or not (told and isinstance(value, tuple)):
-            yield from _found(value, any_address=any_address, depth=depth + 1)
+            yield from _fetching_fields(value, any_address=any_address, depth=depth + 1)
 
 
 def _fetches(name: str, value: object) -> bool:

@@ -105,8 +105,8 @@ def read_stack(text: str) -> Stack:
     for name in ("version", "name"):
         root.take(name)
     notes: list[str] = []
-    volumes = _named(root.take("volumes"), {"driver": ("local",)})
-    networks = _named(root.take("networks"), {"driver": ("bridge",), "internal": (True,)})
+    volumes = _resource_names(root.take("volumes"), {"driver": ("local",)})
+    networks = _resource_names(root.take("networks"), {"driver": ("bridge",), "internal": (True,)})
     nodes = _entries(root.need("services"), MAX_SERVICES)
     services = _services(nodes, root, notes)
     if AGENT not in nodes:
@@ -293,7 +293,7 @@ def _entries(node: Node, most: int) -> dict[str, Node]:
     return node.value
 
 
-def _named(node: Node | None, allowed: dict[str, tuple[object, ...]]) -> tuple[str, ...]:
+def _resource_names(node: Node | None, allowed: dict[str, tuple[object, ...]]) -> tuple[str, ...]:
     """Return the names of networks or volumes, which may say no more than `allowed`."""
     if node is None:
         return ()

@@ -126,14 +126,14 @@ class Rows:
         text is returned too.
         """
         rows = [*self._before, _Columns(self._text, self._places)]
-        spans = list(_joined(rows).spans(patterns.sight(_shown(rows)).spans))
+        spans = list(_joined(rows).spans(patterns.sight(_encode_rows(rows)).spans))
         # Most states are alike, as those of a progress bar; and few show anything.
         if patterns.sight(b"\xff".join(map(_encoded, self._moments))).spans:
             for text, several in self._moments.items():
                 found = patterns.sight(_encoded(text)).spans
                 spans += (span for each in several for span in each.spans(found))
         rows[-1] = _Columns(self._text[: self._column], self._places[: self._column])
-        tail = _shown(rows)[-self._reach :]
+        tail = _encode_rows(rows)[-self._reach :]
         size = len(tail) - patterns.sight(tail).live_from
         return spans, [(_begin_of_last(rows, size), size)] if size else []
 
@@ -295,7 +295,7 @@ def _encoded(text: str) -> bytes:
     return text.translate(_NO_CHARACTER).encode("utf-8", "surrogateescape")
 
 
-def _shown(rows: Iterable[_Columns]) -> bytes:
+def _encode_rows(rows: Iterable[_Columns]) -> bytes:
     return _encoded("".join(each.text for each in rows))
 
 

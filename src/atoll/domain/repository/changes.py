@@ -93,7 +93,9 @@ def read_changes(out: bytes, mark: str) -> Changes | None:
     for path, state in states.items():
         if state == _UNTRACKED and path.endswith("/"):
             files[path] = ChangedFile(path, ChangeKind.ADDED)
-    read = (_sized(_told(file, states, stamps), file, stamps, sizes) for file in files.values())
+    read = (
+        _sized(_with_state(file, states, stamps), file, stamps, sizes) for file in files.values()
+    )
     branch, commit, base, commits, total, digest = head[:6]
     # Git counts the old name of a renamed file, too.
     renamed = sum(file.kind is ChangeKind.RENAMED for file in files.values())
@@ -177,7 +179,7 @@ def _count(text: str, rest: Iterator[str], found: dict[str, ChangedFile]) -> Non
         found[path] = replace(file, additions=_number(added), deletions=_number(removed))
 
 
-def _told(file: ChangedFile, states: dict[str, str], stamps: dict[str, str]) -> ChangedFile:
+def _with_state(file: ChangedFile, states: dict[str, str], stamps: dict[str, str]) -> ChangedFile:
     state = states.get(file.path)
     seed = f"{file.digest}\n{stamps.get(file.path, '')}\n{file.additions} {file.deletions}"
     return replace(

@@ -83,15 +83,15 @@ def read_remote(text: str, *, allow_loopback: bool = False) -> Remote:
     `..`, control characters.
     """
     if len(text) > MAX_URL_LENGTH or not text.isascii() or not text.isprintable() or " " in text:
-        raise _refused(text, "it is too long or holds spaces, control or non-ASCII characters")
+        raise _refusal(text, "it is too long or holds spaces, control or non-ASCII characters")
     if _SHORTHAND.fullmatch(text):
         return _remote("https", DEFAULT_HOST, None, text, text)
     if "::" in text or text.startswith("-"):
-        raise _refused(text, "transport helpers and options are not addresses")
+        raise _refusal(text, "transport helpers and options are not addresses")
     if "://" not in text:
         scp = _SCP.fullmatch(text)
         if scp is None or "." not in scp["host"]:
-            raise _refused(text, "it is neither owner/repo nor an https or ssh address")
+            raise _refusal(text, "it is neither owner/repo nor an https or ssh address")
         return _remote("https", scp["host"], None, scp["path"], text)
     return _from_url(text, allow_loopback=allow_loopback)
 
@@ -101,16 +101,16 @@ def _from_url(text: str, *, allow_loopback: bool) -> Remote:
     host = parts.hostname or ""
     loopback = allow_loopback and host in ("127.0.0.1", "localhost")
     if parts.query or parts.fragment or "?" in text or "#" in text:
-        raise _refused(text, "a query or fragment has no meaning here")
+        raise _refusal(text, "a query or fragment has no meaning here")
     if parts.scheme == "ssh":
         if parts.password is not None:
-            raise _refused(text, "leave the password out")
+            raise _refusal(text, "leave the password out")
         return _remote("https", host, None, parts.path, text)
     if "@" in parts.netloc:
-        raise _refused(text, "leave user and password out: credentials never enter a sandbox")
+        raise _refusal(text, "leave user and password out: credentials never enter a sandbox")
     if parts.scheme == "https" or (parts.scheme == "http" and loopback):
         return _remote(parts.scheme, host, port, parts.path, text)
-    raise _refused(text, "only https (and ssh, which is rewritten to https) is allowed")
+    raise _refusal(text, "only https (and ssh, which is rewritten to https) is allowed")
 
 
 def _split(text: str) -> tuple[SplitResult, int | None]:
@@ -118,17 +118,17 @@ def _split(text: str) -> tuple[SplitResult, int | None]:
         parts = urlsplit(text)
         return parts, parts.port
     except ValueError as error:
-        raise _refused(text, "host or port cannot be read") from error
+        raise _refusal(text, "host or port cannot be read") from error
 
 
 def _remote(scheme: str, host: str, port: int | None, path: str, text: str) -> Remote:
     host = host.lower().rstrip(".")
     labels = host.split(".")
     if (len(labels) < 2 and host != "localhost") or not all(map(_LABEL.fullmatch, labels)):
-        raise _refused(text, "the host name is not one")
+        raise _refusal(text, "the host name is not one")
     segments = path.strip("/").removesuffix(".git").split("/")
     if len(segments) > MAX_SEGMENTS or not all(map(_fits, segments)):
-        raise _refused(text, "the path holds something other than plain names")
+        raise _refusal(text, "the path holds something other than plain names")
     default_port = 443 if scheme == "https" else 80
     place = host if port in (None, default_port) else f"{host}+{port}"
     authority = host if port in (None, default_port) else f"{host}:{port}"
@@ -188,7 +188,7 @@ def read_commit(text: str) -> str:
     return text
 
 
-def _refused(text: str, why: str) -> Invalid:
+def _refusal(text: str, why: str) -> Invalid:
     return Invalid(
         f"Repository {text[:120]!r} was refused: {why}. "
         "Use owner/repo, an https address, or a path of yours.",

@@ -80,7 +80,7 @@ def _fold(body: str | None, event: Event) -> str | None:
     ones that changed longest ago go first."""
     if event.event_type in _ENDINGS:
         return None
-    agent = read_status(event.event_type, event.payload, _spelled(event.at))
+    agent = read_status(event.event_type, event.payload, _timestamp(event.at))
     if agent is None:
         return body
     others = [one for one in read_agents(body) if one.id != agent.id]
@@ -127,8 +127,8 @@ def _as_its_sandbox(sandbox: Sandbox, agent: ReportedAgent) -> ReportedAgent:
 
 
 def _at(sandbox: Sandbox) -> str:
-    return _spelled(sandbox.updated_at)
+    return _timestamp(sandbox.updated_at)
 
 
-def _spelled(at: datetime) -> str:
+def _timestamp(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -192,7 +192,7 @@ class Turn:
             return _STRANGER
         if not self.drives(client) and giver.role is not Role.OWNER:
             return _NOT_YOURS
-        party = self._named(to)
+        party = self._party_named(to)
         if party is None:
             return _NOBODY
         if not self.drives(party.client):
@@ -284,7 +284,7 @@ class Turn:
         opened = party.role is Role.CONTROLLER and party.principal == self.creator
         return party.role is Role.OWNER or opened
 
-    def _named(self, to: str | None) -> Party | None:
+    def _party_named(self, to: str | None) -> Party | None:
         """Return the party named by `to`: those who wait before those who watch, and the newest
         client of a principal."""
         if to is None:

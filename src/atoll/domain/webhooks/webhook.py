@@ -87,13 +87,13 @@ def checked_url(url: str, *, plain: bool = False) -> str:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise _refused("is not a URL") from None
+        raise _invalid_url("is not a URL") from None
     if len(url) > MAX_URL or not url.isascii() or not url.isprintable() or " " in url:
-        raise _refused(f"has more than {MAX_URL} characters, or others than printable ASCII")
+        raise _invalid_url(f"has more than {MAX_URL} characters, or others than printable ASCII")
     if parts.scheme not in ({"https", "http"} if plain else {"https"}) or not host or port == 0:
-        raise _refused("must begin with https:// and a host")
+        raise _invalid_url("must begin with https:// and a host")
     if parts.username is not None or parts.password is not None or parts.fragment:
-        raise _refused("must have neither user nor fragment")
+        raise _invalid_url("must have neither user nor fragment")
     return url
 
 
@@ -158,5 +158,5 @@ def _bounded(patterns: tuple[str, ...], field: str) -> tuple[str, ...]:
     return patterns
 
 
-def _refused(why: str) -> Invalid:
+def _invalid_url(why: str) -> Invalid:
     return Invalid(f"The webhook's URL {why}.", field="url")

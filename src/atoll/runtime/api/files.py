@@ -54,7 +54,7 @@ async def _total(request: web.Request) -> web.Response:
 async def _read(request: web.Request) -> web.StreamResponse:
     """Return the bytes of a file, or one range of them (RFC 9110 §14)."""
     exit_ = Transfer(request)
-    content = await parts_of(request).files.open(_named(request))
+    content = await parts_of(request).files.open(_named_path(request))
     try:
         return await _send(request, content, exit_)
     finally:
@@ -64,7 +64,7 @@ async def _read(request: web.Request) -> web.StreamResponse:
 async def _write(request: web.Request) -> web.Response:
     """Replace or make a file with the request's body."""
     entry, new = await parts_of(request).files.write(
-        _named(request),
+        _named_path(request),
         request.content.iter_chunked(CHUNK_BYTES),
         mode=_mode(request.query.get("mode")),
         parents=query_flag(request, "parents"),
@@ -75,7 +75,7 @@ async def _write(request: web.Request) -> web.Response:
 async def _remove(request: web.Request) -> web.Response:
     """Remove a file or a directory."""
     await parts_of(request).files.remove(
-        _named(request), recursive=query_flag(request, "recursive")
+        _named_path(request), recursive=query_flag(request, "recursive")
     )
     return web.Response(status=204)
 
@@ -175,7 +175,7 @@ def _path(request: web.Request) -> str:
     return workspace_path(os.fsdecode(_decoded(exact, "path_b64")), field="path_b64")
 
 
-def _named(request: web.Request) -> str:
+def _named_path(request: web.Request) -> str:
     return named_path(_path(request))
 
 

@@ -232,7 +232,7 @@ class Files:
                 asyncio.timeout(SEARCH_SECONDS + LATE_SECONDS),
                 start(self._spawner, *words, what=what) as tool,
             ):
-                yield _found(tool, lexicon)
+                yield _read_matches(tool, lexicon)
         except TimeoutError as error:
             raise Unavailable(f"cannot {what} within {SEARCH_SECONDS} s; try a part") from error
         finally:
@@ -251,7 +251,7 @@ async def _lines(tool: Tool) -> AsyncIterator[bytes]:
             yield line
 
 
-async def _found(tool: Tool, lexicon: Lexicon) -> AsyncIterator[Found]:
+async def _read_matches(tool: Tool, lexicon: Lexicon) -> AsyncIterator[Found]:
     async for line in _lines(tool):
         found = read_found(line, lexicon)
         if found is not None:

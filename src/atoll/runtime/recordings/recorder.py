@@ -68,12 +68,12 @@ class Recorder:
         header = asciicast.Header(version=3, term=size, timestamp=int(time.time()), title=title)
         self._write(asciicast.spell_header(header))
         if pty.scrollback.end:
-            self._shown(pty.scrollback.screen(pty.size.rows))
+            self._record_output(pty.scrollback.screen(pty.size.rows))
             pty.nudge()
 
     def showed(self, data: bytes) -> None:
         """Receive output, as it went into the ring."""
-        self._shown(data)
+        self._record_output(data)
         for mark in self._pty.marks.since(self._marked):
             self._marked = mark.seq
             if mark.n > self._command:
@@ -115,7 +115,7 @@ class Recorder:
             os.close(fd)
             self._stopped(state)
 
-    def _shown(self, data: bytes) -> None:
+    def _record_output(self, data: bytes) -> None:
         for at in range(0, len(data), PIECE_BYTES):
             text = self._output.decode(data[at : at + PIECE_BYTES])
             if text:

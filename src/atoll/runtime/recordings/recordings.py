@@ -98,7 +98,7 @@ class Recordings:
         )
         self._running[terminal_id] = _Running(note, terminal, recorder)
         terminal.pty.subscribe(recorder, echo=True)
-        self._journal.append("recording.started", _told(note))
+        self._journal.append("recording.started", _journal_fields(note))
         terminal.recorded(Recorded(True, note.recording_id, note.by, note.principal))
         recorder.begin(terminal.spec.name)
         return note
@@ -141,7 +141,7 @@ class Recordings:
         note = msgspec.structs.replace(running.now(), state=state, ended_at=timestamp())
         with contextlib.suppress(OSError):
             self._shelf.note(note)
-        self._journal.append("recording.ended", _told(note))
+        self._journal.append("recording.ended", _journal_fields(note))
         off = Recorded(False, note.recording_id, note.by, note.principal, reason=state)
         terminal.recorded(off)
 
@@ -160,7 +160,7 @@ def _note(recording_id: str, terminal: Terminal, author: Author) -> Recording:
     )
 
 
-def _told(note: Recording) -> dict[str, object]:
+def _journal_fields(note: Recording) -> dict[str, object]:
     """Return what the journal may know."""
     told = {"id": note.recording_id, "terminal": note.terminal_id, "by": note.principal}
     return {**told, "state": note.state, "bytes": note.bytes}

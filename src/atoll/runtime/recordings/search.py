@@ -77,7 +77,7 @@ async def _in_ring(pattern: Pattern, terminal: Terminal) -> AsyncIterator[Match]
         span = pattern.find(line.text)
         if span is not None:
             mark = terminal.marks.at(line.offset)
-            text, at, to = _shown(line.text, *span)
+            text, at, to = _excerpt(line.text, *span)
             yield Match(
                 terminal_id=terminal.spec.id,
                 name=terminal.spec.name,
@@ -111,7 +111,7 @@ async def ring_lines(terminal: Terminal, since: int = 0) -> AsyncIterator[Line]:
 
 async def _in_file(pattern: Pattern, recording: Recording, fd: int) -> AsyncIterator[Match]:
     number, command = 0, None
-    for read, told in enumerate(_told(fd)):
+    for read, told in enumerate(_commands_and_lines(fd)):
         if read % 64 == 0:
             await asyncio.sleep(0)
         if isinstance(told, str):
@@ -122,7 +122,7 @@ async def _in_file(pattern: Pattern, recording: Recording, fd: int) -> AsyncIter
         span = pattern.find(line.text)
         if span is None:
             continue
-        text, at, to = _shown(line.text, *span)
+        text, at, to = _excerpt(line.text, *span)
         yield Match(
             terminal_id=recording.terminal_id,
             name=recording.name,
@@ -137,7 +137,7 @@ async def _in_file(pattern: Pattern, recording: Recording, fd: int) -> AsyncIter
         )
 
 
-def _told(fd: int) -> Iterator[str | tuple[float, Line]]:
+def _commands_and_lines(fd: int) -> Iterator[str | tuple[float, Line]]:
     """Yield a recording's commands, and its lines with when each was finished."""
     lines, seconds = PlainLines(), 0.0
     with os.fdopen(os.dup(fd), "rb") as file:
@@ -156,7 +156,7 @@ def _told(fd: int) -> Iterator[str | tuple[float, Line]]:
             yield seconds, line
 
 
-def _shown(text: str, at: int, to: int) -> tuple[str, int, int]:
+def _excerpt(text: str, at: int, to: int) -> tuple[str, int, int]:
     """Return a long line, cut to the text around the match."""
     if len(text) <= MAX_SHOWN:
         return text, at, to

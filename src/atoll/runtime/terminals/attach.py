@@ -193,7 +193,7 @@ class AttachSession:
             if opcode is Opcode.BINARY:
                 self._typed(data)
             else:
-                self._told(data.decode())
+                self._take_text(data.decode())
         except Exception:
             # The root of a message: a defect must not end the terminal.
             log.exception("a viewer of terminal %s broke", self._terminal.spec.id)
@@ -210,7 +210,7 @@ class AttachSession:
             self._viewer.input_taken(len(data))
             self._viewer.notify(refusal)
 
-    def _told(self, text: str) -> None:
+    def _take_text(self, text: str) -> None:
         try:
             said = decode_client(text)
         except BadFrame as error:

@@ -165,9 +165,9 @@ class Worker:
             self.live.add(self._spool.log.last, lambda: line)
         for event in step.events:
             if event.live:
-                self.live.add(self._spool.log.last, partial(_spelled, event, b""))
+                self.live.add(self._spool.log.last, partial(_encode_event, event, b""))
             else:
-                await self._keep(_spelled(event, line))
+                await self._keep(_encode_event(event, line))
         for reply in step.replies:
             await self._replied(reply, line)
 
@@ -214,7 +214,7 @@ class Worker:
         for reply in step.replies:
             await self._replied(reply, b"")
         for event in step.events:
-            await self._keep(_spelled(event, b""))
+            await self._keep(_encode_event(event, b""))
 
     async def _keep(self, event: bytes) -> None:
         await _insist(partial(self._spool.append, "event", self._clean(event)))
@@ -265,7 +265,7 @@ class Worker:
             answered.set()
 
 
-def _spelled(event: AgentEvent, line: bytes) -> bytes:
+def _encode_event(event: AgentEvent, line: bytes) -> bytes:
     """Return an event as a message of the agent's, with the line it was made of."""
     params: dict[str, object] = dict(event.params)
     if event.native and line:

@@ -92,7 +92,7 @@ class Dashboards:
         now = self._ground.clock.now()
         ids = [_item_id() for _ in TEMPLATES.get(template, ())]
         items = items_of(template, ids, caller.id, now)
-        return await self._made(caller, name, scope, items)
+        return await self._make(caller, name, scope, items)
 
     async def copy(self, caller: Principal, ref: str, name: str) -> SeenDashboard:
         """Make a dashboard of the caller's with the same items. The terminals of the original are
@@ -101,7 +101,7 @@ class Dashboards:
         loaded = await self._documents.load(seen.dashboard.id)
         items = await self._documents.items(loaded.document)
         now = self._ground.clock.now()
-        return await self._made(caller, name, DashboardScope.PRIVATE, copied(items, caller.id, now))
+        return await self._make(caller, name, DashboardScope.PRIVATE, copied(items, caller.id, now))
 
     async def change(
         self,
@@ -232,7 +232,7 @@ class Dashboards:
         """Return a dashboard within a transaction. Raises `NotFound`."""
         return check_seen(caller, await rows.dashboards.get(DashboardId(ref)), ref)
 
-    async def _made(
+    async def _make(
         self, caller: Principal, name: str, scope: DashboardScope, items: Mapping[str, Fields]
     ) -> SeenDashboard:
         now = self._ground.clock.now()

@@ -139,7 +139,7 @@ class DocumentStore:
     async def _read(self, rows: Transaction, dashboard_id: DashboardId) -> LoadedDocument | None:
         """Read a snapshot and the updates since. None where some of these are gone meanwhile."""
         snapshot = await rows.documents.snapshot(dashboard_id) or _NOTHING
-        loaded = await self.beside(partial(self._opened, snapshot))
+        loaded = await self.beside(partial(self._load_snapshot, snapshot))
         while found := await rows.documents.updates(dashboard_id, loaded.seq, PAGE_UPDATES):
             if found[0].seq != loaded.seq + 1:
                 return None
@@ -202,7 +202,7 @@ class DocumentStore:
                 document.apply(part)
         return document
 
-    def _opened(self, snapshot: DocumentSnapshot) -> LoadedDocument:
+    def _load_snapshot(self, snapshot: DocumentSnapshot) -> LoadedDocument:
         parts = () if not snapshot.seq else (snapshot.data,)
         types = {} if not snapshot.seq else _read_types(snapshot.types)
         size = len(snapshot.data)
@@ -223,7 +223,7 @@ class DocumentStore:
     ) -> tuple[LoadedDocument, list[KeptHistory]]:
         """Return the document after these updates, and their history. It takes a while, so it runs
         in a thread."""
-        loaded = self._opened(snapshot)
+        loaded = self._load_snapshot(snapshot)
         document = loaded.document
         known: dict[str, Fields] = {one: document.item(one) or {} for one in document.ids()}
         kept = []

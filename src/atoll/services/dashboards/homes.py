@@ -113,7 +113,7 @@ class DashboardHomes:
         if sandbox is None or sandbox.state not in RUNNING:
             await self._checks.check_offered(agent)
         if sandbox is None or sandbox.state in GONE:
-            sandbox = await self._made(caller, dashboard, owner)
+            sandbox = await self._make_home(caller, dashboard, owner)
         elif sandbox.state not in RUNNING:
             await self._started(owner, sandbox)
         ready = await self._sandboxes.wait(owner, sandbox.id, timeout_seconds=READY_SECONDS)
@@ -125,7 +125,9 @@ class DashboardHomes:
             )
         return ready
 
-    async def _made(self, caller: Principal, dashboard: Dashboard, owner: Principal) -> Sandbox:
+    async def _make_home(
+        self, caller: Principal, dashboard: Dashboard, owner: Principal
+    ) -> Sandbox:
         """Make the home sandbox. Whoever does so at the same time gets the same one."""
         former = dashboard.sandbox_id or "none"
         request = CreateSandbox(profile=PROFILE, name=f"home-{dashboard.id[-10:]}")

@@ -57,12 +57,12 @@ class Presences:
     def here(self) -> tuple[PresentClient, ...]:
         """Return the clients that are connected here."""
         found = (seen for seen in self._seen.values() if seen.here is not None)
-        return tuple(_told(seen) for seen in found)
+        return tuple(_present_client(seen) for seen in found)
 
     def take_changes(self) -> PresenceChanges:
         """Return what changed since the last call. Clients that are gone are forgotten."""
         for_clients = [self._seen[one].presence for one in self._changed]
-        for_replicas = tuple(_told(self._seen[one]) for one in self._changed_here)
+        for_replicas = tuple(_present_client(self._seen[one]) for one in self._changed_here)
         for one in self._changed:
             if not _is_there(self._seen[one]):
                 del self._seen[one]
@@ -136,6 +136,6 @@ def _is_there(seen: _Seen) -> bool:
     return seen.presence.state != GONE
 
 
-def _told(seen: _Seen) -> PresentClient:
+def _present_client(seen: _Seen) -> PresentClient:
     presence = seen.presence
     return PresentClient(presence.client, presence.clock, presence.state, seen.person, seen.name)

@@ -109,7 +109,7 @@ class DriveConnections:
         """Trade the code and keep the token. Raises `Unauthenticated` (code `drive_not_begun`) when
         this session did not begin it, or too long ago."""
         check_person(caller)
-        begun = self._opened(cookie)
+        begun = self._open_cookie(cookie)
         mine = begun is not None and (begun.org_id, begun.person, begun.session_mark) == (
             caller.org_id, caller.id, fingerprint(session or ""),
         )  # fmt: skip
@@ -225,7 +225,7 @@ class DriveConnections:
         packed = msgspec.msgpack.encode((sealed.key_id, sealed.wrapped, sealed.body))
         return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
-    def _opened(self, cookie: str) -> BegunConnection | None:
+    def _open_cookie(self, cookie: str) -> BegunConnection | None:
         if not 0 < len(cookie) <= MAX_COOKIE or not cookie.isascii():
             return None
         try:

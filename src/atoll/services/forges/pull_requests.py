@@ -184,7 +184,7 @@ class PullRequests:
         for one in kept:
             use = one.secret.use
             if use.forge is not None and secret in (one.secret.id, one.secret.name):
-                at = ForgeRepository(use.forge, use.target, "", "", self._opened(one))
+                at = ForgeRepository(use.forge, use.target, "", "", self._open_token(one))
                 names = await self._forge.repositories(at)
                 return tuple(f"{use.target}/{name}" for name in names)
         raise NotFound(f"There is no secret {secret[:80]!r} for a forge: list them to see.")
@@ -204,7 +204,7 @@ class PullRequests:
         for secret in applied((one.secret for one in kept), scope_subject(sandbox)):
             found = _at_forge(secret, repo)
             if found is not None:
-                token = self._opened(sealed[secret.id])
+                token = self._open_token(sealed[secret.id])
                 return sandbox, repo, ForgeRepository(
                     found.kind, found.site, found.owner, found.name, token
                 )  # fmt: skip
@@ -215,7 +215,7 @@ class PullRequests:
             code="no_forge",
         )
 
-    def _opened(self, kept: Kept) -> str:
+    def _open_token(self, kept: Kept) -> str:
         return self._vault.open(kept.sealed, bound_to(kept.secret))
 
     async def _tell(

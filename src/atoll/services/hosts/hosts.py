@@ -143,7 +143,7 @@ class Hosts:
     async def get(self, ref: str) -> HostReport:
         """Return a host."""
         async with self._ground.store.read() as rows:
-            return await self._report(rows, await _found(rows, ref))
+            return await self._report(rows, await _find_host(rows, ref))
 
     async def check(self, ref: str) -> HostCheck:
         """Look at a host: its key, its wall, and what it lacks. Nothing is stored."""
@@ -211,7 +211,7 @@ class Hosts:
         """Forget a host. Raises `Conflict` while sandboxes are on it, and for `local`. Those whose
         destruction rests there rest on, until a host of this name is added."""
         async with self._ground.store.begin() as rows:
-            host = await _found(rows, ref)
+            host = await _find_host(rows, ref)
             if host.name == LOCAL:
                 raise Conflict("`local` is this machine, which stays: drain it to keep it free")
             # Nothing is sent to a host that is not trusted: what rests there does not hold it.
@@ -281,7 +281,7 @@ class Hosts:
         change: Callable[[Transaction, Host], Awaitable[Host]],
     ) -> HostReport:
         async with self._ground.store.begin() as rows:
-            before = await _found(rows, ref)
+            before = await _find_host(rows, ref)
             host = await change(rows, before)
             if host != before:
                 await rows.hosts.put(host)
@@ -315,7 +315,7 @@ class Hosts:
         await rows.events.append((draft,))
 
 
-async def _found(rows: Transaction, ref: str) -> Host:
+async def _find_host(rows: Transaction, ref: str) -> Host:
     for host in await all_hosts(rows):
         if ref in (host.name, host.id):
             return host

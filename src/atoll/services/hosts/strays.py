@@ -48,13 +48,13 @@ class Strays:
 
     async def listed(self) -> StrayList:
         """Return the strays there are now."""
-        found, problems = await self._found()
+        found, problems = await self._list_places()
         shown = tuple((extension.name, place) for extension, place in found[:MAX_STRAYS])
         return StrayList(shown, len(found), tuple(problems))
 
     async def end(self) -> Reaped:
         """End every stray. One that cannot be ended is told, and ends by its deadline."""
-        found, problems = await self._found()
+        found, problems = await self._list_places()
         room = asyncio.Semaphore(AT_ONCE)
 
         async def ended(extension: Rents, place: RentedPlace) -> bool:
@@ -69,7 +69,7 @@ class Strays:
         _log.info("strays_ended", ended=sum(done), of=len(found))
         return Reaped(sum(done), tuple(dict.fromkeys(problems))[:MAX_STRAYS])
 
-    async def _found(self) -> tuple[list[tuple[Rents, RentedPlace]], list[str]]:
+    async def _list_places(self) -> tuple[list[tuple[Rents, RentedPlace]], list[str]]:
         found: list[tuple[Rents, RentedPlace]] = []
         problems: list[str] = []
         for extension in self._renting():

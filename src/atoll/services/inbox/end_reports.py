@@ -89,7 +89,7 @@ class EndReports:
         places = await self._unpulled.of(LOCAL_PERSON, sandbox_id)
         if not places and not held:
             return
-        told = _told(sandbox, places, [one.pushed.branch for one in held if one.pushed])
+        told = _event_payload(sandbox, places, [one.pushed.branch for one in held if one.pushed])
         ground, stream = self._ground, sandbox_stream(sandbox.id)
         draft = EventDraft(
             ground.ids.event(), stream, "sandbox.unpulled", ground.clock.now(), sandbox.org_id,
@@ -107,7 +107,7 @@ def _warning(sandbox: Sandbox) -> str:
     return f"{sandbox.name} ends at {sandbox.expires_at:%Y-%m-%d %H:%M} UTC: {more}"
 
 
-def _told(
+def _event_payload(
     sandbox: Sandbox, places: tuple[UnpulledPlace, ...], pushed: list[str]
 ) -> dict[str, Json]:
     end = end_of(sandbox) or sandbox.expires_at

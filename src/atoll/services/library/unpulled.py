@@ -175,7 +175,7 @@ async def _entries(client: RuntimeClient, folder: bytes) -> AsyncIterator[FileEn
     try:
         while cursor is not None:
             more = (("cursor", cursor),) if cursor else ()
-            page = await client.call(list_files((*_named(folder), *more)))
+            page = await client.call(list_files((*_path_query(folder), *more)))
             for entry in page.entries:
                 yield entry
             cursor = page.next
@@ -189,16 +189,16 @@ async def _entries(client: RuntimeClient, folder: bytes) -> AsyncIterator[FileEn
 
 async def _count(client: RuntimeClient, left_out: set[bytes]) -> int:
     """Return how many regular files lie beside the repositories."""
-    count = (await client.call(total_files(_named(b"")))).files
+    count = (await client.call(total_files(_path_query(b"")))).files
     for folder in left_out:
         try:
-            count -= (await client.call(total_files(_named(folder)))).files
+            count -= (await client.call(total_files(_path_query(folder)))).files
         except (NotFound, Invalid):
             continue  # no directory any more
     return count
 
 
-def _named(path: bytes) -> Query:
+def _path_query(path: bytes) -> Query:
     return (("path_b64", base64.b64encode(path).decode()),) if path else (("path", ""),)
 
 

@@ -34,7 +34,7 @@ class VendorKeys:
         else:
             chosen = paying(secrets, extension, _subject(sandbox))
         by_id = {one.secret.id: one for one in kept}
-        opened = (self._opened(by_id[one.id]) for one in chosen)
+        opened = (self._open_key(by_id[one.id]) for one in chosen)
         return [key for key in opened if key is not None]
 
     async def has(self, caller: Principal, extension: str) -> bool:
@@ -43,7 +43,7 @@ class VendorKeys:
             subject = ScopeSubject(caller.org_id, caller.id, "", "")
             return await has_key(rows, extension, subject)
 
-    def _opened(self, one: Kept) -> VendorKey | None:
+    def _open_key(self, one: Kept) -> VendorKey | None:
         try:
             return VendorKey(one.secret.id, self._vault.open(one.sealed, bound_to(one.secret)))
         except AtollError as error:

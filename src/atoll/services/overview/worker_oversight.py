@@ -96,10 +96,10 @@ def _measured(
     known: Sequence[PlaceHealth], hosts: Mapping[str, Host]
 ) -> list[tuple[BackendPlace, Health]]:
     """Return measured places: one that is no host's name is a vendor's region."""
-    return [(_spelled(one, hosts.get(one.place)), one.health) for one in known]
+    return [(_backend_place(one, hosts.get(one.place)), one.health) for one in known]
 
 
-def _spelled(found: PlaceHealth, host: Host | None) -> BackendPlace:
+def _backend_place(found: PlaceHealth, host: Host | None) -> BackendPlace:
     if host is None:
         return BackendPlace(found.extension, region=found.place)
     region = host.region or (LOCAL if host.kind is HostKind.LOCAL else "")

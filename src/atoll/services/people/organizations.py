@@ -135,7 +135,7 @@ class Organizations:
             members = await rows.members.of(found.id)
         if found is PERSONAL:
             members = [self._member_of(found, LOCAL_PERSON)]
-        return [self._named(one) for one in members]
+        return [self._with_present_name(one) for one in members]
 
     async def change_member(
         self, caller: Principal, ref: str, member: str, change: MemberChange
@@ -146,7 +146,7 @@ class Organizations:
         async with self._ground.store.begin() as rows:
             found, own = await organization_for(rows, caller, ref)
             members = await rows.members.of(found.id)
-            before = one_member([self._named(one) for one in members], member)
+            before = one_member([self._with_present_name(one) for one in members], member)
             after = replace(
                 before,
                 role=before.role if change.role is None else change.role,
@@ -173,7 +173,7 @@ class Organizations:
         stopped and wait for another owner. Raises like `change_member`."""
         async with self._ground.store.begin() as rows:
             found, own = await organization_for(rows, caller, ref)
-            members = [self._named(one) for one in await rows.members.of(found.id)]
+            members = [self._with_present_name(one) for one in await rows.members.of(found.id)]
             going = one_member(members, member)
             check_may_set(own, OrgRole.MEMBER, going.role)
             departure = await self._remove(rows, caller, members, going)
@@ -190,7 +190,7 @@ class Organizations:
         """Leave an organization. Raises `Conflict` for the last owner."""
         async with self._ground.store.begin() as rows:
             found, _ = await organization_for(rows, caller, ref)
-            members = [self._named(one) for one in await rows.members.of(found.id)]
+            members = [self._with_present_name(one) for one in await rows.members.of(found.id)]
             going = one_member(members, caller.id)
             departure = await self._remove(rows, caller, members, going)
         await self._gone(departure)
@@ -267,7 +267,7 @@ class Organizations:
             within.created_at or now,
         )
 
-    def _named(self, member: Member) -> Member:
+    def _with_present_name(self, member: Member) -> Member:
         """Return a member by its present name: the installation's person has it in the login
         book."""
         if (member.org_id, member.id) != (LOCAL_PERSON.org_id, LOCAL_PERSON.id):

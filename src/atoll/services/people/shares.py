@@ -124,7 +124,7 @@ class Shares:
         """Return what a link offers, without opening it. Raises like `enter`."""
         async with self._store.read() as rows:
             share = await rows.shares.marked(fingerprint(secret))
-            opened = (None, None) if share is None else await _opened(rows, share)
+            opened = (None, None) if share is None else await _shared_resource(rows, share)
         if share is None or not any(opened) or share.expires_at <= self._clock.now():
             raise self._wrong(source, LINK_OVER)
         return Invitation(await self.inviter_of(share), share, *opened)
@@ -228,7 +228,7 @@ class Shares:
         if guest.guest_access is None:
             return None, None
         async with self._store.read() as rows:
-            return await _opened(rows, guest.guest_access)
+            return await _shared_resource(rows, guest.guest_access)
 
     async def _own(self, caller: Principal, ref: str) -> Sandbox:
         sandbox = await self._sandboxes.get(caller, ref)
@@ -236,7 +236,7 @@ class Shares:
         return sandbox
 
 
-async def _opened(
+async def _shared_resource(
     rows: Transaction, link: Share | GuestAccess
 ) -> tuple[Sandbox | None, Dashboard | None]:
     """Return the sandbox or the dashboard that a link opens, where it is still there."""

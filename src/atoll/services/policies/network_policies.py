@@ -15,7 +15,7 @@ def network_of(sandbox: Sandbox) -> Network:
     network = sandbox.profile.network
     return Network(
         mode=network.mode.value,
-        rules=tuple(_spelled(rule) for rule in rules_of(network)),
+        rules=tuple(_egress_rule(rule) for rule in rules_of(network)),
         denied=network.denied,
         host_ports=network.host_ports,
         ranges=network.ranges,
@@ -31,7 +31,7 @@ def commands_of(sandbox: Sandbox) -> Commands:
     return Commands(sudo=safety.sudo, operator=safety.operator)
 
 
-def _spelled(rule: Rule) -> EgressRule:
+def _egress_rule(rule: Rule) -> EgressRule:
     return EgressRule(
         host=rule.host,
         ports=rule.ports,

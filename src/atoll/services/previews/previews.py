@@ -262,7 +262,7 @@ async def _store(
         owner=owned.owner,
         actor=actor,
         reason=owned.reason,
-        payload=_told(owned),
+        payload=_event_payload(owned),
     )
     await rows.events.append((draft,))
 
@@ -311,7 +311,7 @@ def _of(sandbox: Sandbox, preview: Preview | None, preview_id: str) -> Preview:
     return preview
 
 
-def _told(preview: Preview) -> Mapping[str, Json]:
+def _event_payload(preview: Preview) -> Mapping[str, Json]:
     told: dict[str, Json] = {
         "preview_id": preview.id,
         "sandbox_id": preview.sandbox_id,

@@ -135,7 +135,7 @@ class Secrets:
                 _check_owner(caller, before.secret)
                 if before.secret.use == use and self._value(before) == value:
                     return before.secret
-            secret = self._made(caller, before, name=name, scope=scope, use=use)
+            secret = self._make_secret(caller, before, name=name, scope=scope, use=use)
             secret = await self._keep(rows, caller, secret, value=value, kind="secret.set")
         await self._publish(secret)
         return secret
@@ -266,7 +266,7 @@ class Secrets:
             ) from err
         return replace(key, sealed=sealed)
 
-    def _made(
+    def _make_secret(
         self, caller: Principal, before: Kept | None, *, name: str, scope: str, use: Use
     ) -> Secret:
         now = self._ground.clock.now()

@@ -146,7 +146,7 @@ class Terminals:
         async with AsyncExitStack() as stack:
             with self._tracer.span("terminal.attach"):
                 way = await self._reach.to(caller, ref, terminal_id)
-                words = (*_asked(query), *credentials(caller, way.role))
+                words = (*_client_parameters(query), *credentials(caller, way.role))
                 channel = await stack.enter_async_context(way.client.attach(path, words))
             yield channel
 
@@ -166,7 +166,7 @@ class Terminals:
         async with AsyncExitStack() as stack:
             with self._tracer.span("terminal.attach"):
                 way = await self._reach.to(caller, ref, terminal_id)
-                words = (*_asked(query), *credentials(caller, way.role))
+                words = (*_client_parameters(query), *credentials(caller, way.role))
                 link = await stack.enter_async_context(way.client.request_handover(path, words))
             yield link
 
@@ -240,7 +240,7 @@ class Terminals:
         return await client.call(call)
 
 
-def _asked(query: Query) -> Query:
+def _client_parameters(query: Query) -> Query:
     """Return the parameters that a client may set itself."""
     return tuple((name, text) for name, text in query if name in ATTACH_WORDS)
 

@@ -91,13 +91,13 @@ class WakeGiving:
             async with asyncio.timeout(GIVE_SECONDS):
                 woken = await self._access.runtime_of(sandbox).call(wake_agent(body))
         except (Conflict, NotFound) as error:
-            return await self._refused(sandbox.id, wake, error)
+            return await self._note_refusal(sandbox.id, wake, error)
         except (AtollError, TimeoutError) as error:
             _log.warning("wake_not_given", sandbox=sandbox.id, reason=str(error)[:300])
             return self._ground.clock.now() + AGAIN
         return await self._given(sandbox.id, wake, woken)
 
-    async def _refused(
+    async def _note_refusal(
         self, sandbox_id: SandboxId, wake: Wake, error: Conflict | NotFound
     ) -> datetime | None:
         now = self._ground.clock.now()

@@ -100,7 +100,7 @@ class WebhookFeed:
             if len(held) >= MAX_HELD:
                 return None
             query = await reading(rows, kept.webhook)
-            found, gap = await self._found(rows, query)
+            found, gap = await self._next_events(rows, query)
             # Judged once more: what was appended after its owner lost the role, or changed the
             # webhook, is judged by what it is since.
             now = await rows.webhooks.get(self._id)
@@ -133,7 +133,7 @@ class WebhookFeed:
             return gap.to
         return found[-1].position if found else self._seen
 
-    async def _found(
+    async def _next_events(
         self, rows: Transaction, query: EventQuery | None
     ) -> tuple[Sequence[Event], Gap | None]:
         """Return the events that follow, and what is gone of them."""
@@ -172,7 +172,7 @@ class WebhookFeed:
                 failed=tuple(one.failed for one in streams if one.failed),
             )
             accepted = sum(one.accepted for one in streams)
-            await self._outcomes.advanced(
+            await self._outcomes.advance_cursor(
                 webhook, page.last, behind=behind, accepted=accepted, gap=page.gap
             )
             # Where its owner moved the cursor meanwhile, the next poll begins at the new one.

@@ -47,10 +47,10 @@ class WebhookOutcomes:
         self._log = WebhookLog(ground)
         self._chance = chance
 
-    async def advanced(
+    async def advance_cursor(
         self, read: Webhook, to: int, *, behind: Behind, accepted: int, gap: Gap | None
     ) -> None:
-        """Move the cursor that `read` had to a position, once all events up to it were tried."""
+        """Move the cursor that `read` had past events that were delivered or given up."""
         async with self._ground.store.begin() as rows:
             kept = await rows.webhooks.get(read.id)
             if kept is None or not kept.webhook.stands_as(read):

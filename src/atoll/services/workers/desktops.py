@@ -90,7 +90,7 @@ class Desktops:
         """Note that the lane of a desktop runs, with this wall. Raises `Invalid`."""
         judge_isolation(isolation)
         async with self._ground.store.begin() as rows:
-            found = await self._named(rows, caller, name)
+            found = await self._desktop_named(rows, caller, name)
             now = self._ground.clock.now()
             after = replace(found, heard_at=now, isolation=isolation)
             await rows.desktops.put(after)
@@ -99,13 +99,13 @@ class Desktops:
     async def left(self, caller: Principal, name: str) -> None:
         """Note that the lane of a desktop has ended."""
         async with self._ground.store.begin() as rows:
-            found = await self._named(rows, caller, name)
+            found = await self._desktop_named(rows, caller, name)
             await rows.desktops.put(replace(found, heard_at=None))
 
     async def unlink(self, caller: Principal, name: str) -> None:
         """Unlink a desktop. Its leases end: what it still delivers is refused."""
         async with self._ground.store.begin() as rows:
-            found = await self._named(rows, caller, name)
+            found = await self._desktop_named(rows, caller, name)
             leases = await rows.host_leases.of_desktop(found.id)
             for one in leases:
                 await rows.host_leases.put(replace(one, state=LeaseState.ENDED))
@@ -119,7 +119,7 @@ class Desktops:
         """Yield the offers of a desktop that have no receipt yet, then each as it comes. Ends once
         the desktop is unlinked. Raises `NotFound`."""
         async with self._ground.store.read() as rows:
-            desktop = await self._named(rows, caller, name)
+            desktop = await self._desktop_named(rows, caller, name)
         after = 0
         with self._ground.bus.listen(offer_stream(desktop.id)) as listener:
             while True:
@@ -128,7 +128,7 @@ class Desktops:
                     return
                 for one in found:
                     after = one.number
-                    offer = await self._opened(one)
+                    offer = await self._pending_offer(one)
                     if offer is not None:
                         yield offer
                 if not found:
@@ -139,7 +139,7 @@ class Desktops:
     async def check(self, caller: Principal, name: str) -> None:
         """Check that the caller may follow a desktop. Raises `NotFound`."""
         async with self._ground.store.read() as rows:
-            await self._named(rows, caller, name)
+            await self._desktop_named(rows, caller, name)
 
     async def linked(self, org_id: OrgId, owner: PrincipalId) -> Sequence[Host]:
         """Return the person's desktops whose lane runs: `ports.outside.desktops.LinkedDesktops`."""
@@ -158,7 +158,7 @@ class Desktops:
                 return None
             return await rows.host_offers.page(desktop_id, after, PAGE)
 
-    async def _opened(self, offer: SealedOffer) -> HostOffer | None:
+    async def _pending_offer(self, offer: SealedOffer) -> HostOffer | None:
         """Return an offer that somebody still waits for."""
         async with self._ground.store.read() as rows:
             record = await rows.workers.get(offer.key)
@@ -178,7 +178,7 @@ class Desktops:
             read_command(offer.request_id, text),
         )
 
-    async def _named(self, rows: Transaction, caller: Principal, name: str) -> Desktop:
+    async def _desktop_named(self, rows: Transaction, caller: Principal, name: str) -> Desktop:
         _check(caller)
         for one in await rows.desktops.of(caller.org_id, caller.id):
             if one.name == name:

@@ -111,7 +111,7 @@ class Handovers:
         try:
             if place is not None:
                 return await self._opened_there(held, thread, place)
-            return await self._opened(caller, held, thread)
+            return await self._open_terminal(caller, held, thread)
         except AtollError:
             await self._returned(held)
             raise
@@ -139,7 +139,9 @@ class Handovers:
         place = SandboxId(desktop_place(held.key, desktop.id))
         return TakenWorker(held.created.worker_id, place, terminal, thread, desktop.name)
 
-    async def _opened(self, caller: Principal, held: WorkerRecord, thread: str) -> TakenWorker:
+    async def _open_terminal(
+        self, caller: Principal, held: WorkerRecord, thread: str
+    ) -> TakenWorker:
         """Return the terminal with the thread, which is opened once the machine has ended."""
         sandbox_id = held.sandbox_id
         if sandbox_id is None:

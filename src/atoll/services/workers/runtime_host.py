@@ -81,7 +81,7 @@ class RuntimeHost:
     async def provision(self, worker: WorkerRecord) -> HostPlace:
         """See the port."""
         owner = owner_of(worker)
-        kept = await self._kept(worker) or await self._named(worker)
+        kept = await self._kept(worker) or await self._sandbox_named(worker)
         if kept is None:
             made = await self._sandboxes.create(
                 owner,
@@ -293,7 +293,7 @@ class RuntimeHost:
         stands = found.state in RUNNING | _BEGINNING or keeps_files(found)
         return found if stands else None
 
-    async def _named(self, worker: WorkerRecord) -> Sandbox | None:
+    async def _sandbox_named(self, worker: WorkerRecord) -> Sandbox | None:
         """Return the sandbox that the worker moves into. Raises `Failed` when its owner has none
         of that name with its files."""
         named = worker.created.named_sandbox

@@ -117,7 +117,7 @@ class WorkerTransitions:
         if known is None or known.entry.receipt is not None:
             return
         await rows.worker_requests.put(replace(known, entry=settle(known.entry, receipt)))
-        draft = _told(record, request_id, receipt, self._ground.clock.now())
+        draft = _answer_event(record, request_id, receipt, self._ground.clock.now())
         await rows.worker_events.append(record.key, (draft,))
         now = await rows.workers.get(record.key)
         if now is not None and isinstance(receipt, Response):
@@ -165,7 +165,7 @@ async def _note_loss(
         await rows.routes.note(place_of_sandbox(sandbox), Outcome(now, None))
 
 
-def _told(
+def _answer_event(
     record: WorkerRecord, request_id: str, receipt: Receipt, now: datetime
 ) -> WorkerEventDraft:
     """Return the event of a receipt."""

@@ -109,18 +109,18 @@ class Workers:
         if there:
             known, _ = await self._transitions.apply(known.key, Reattach())
         self._driver.begin(known.key)
-        return await self._shown(known), there
+        return await self._snapshot(known), there
 
     async def get(self, caller: Principal, worker_id: str) -> WorkerSnapshot:
         """Return the snapshot of a worker."""
-        return await self._shown(await self.known(caller, worker_id))
+        return await self._snapshot(await self.known(caller, worker_id))
 
     async def list(self, caller: Principal, page: PageQuery) -> RowPage[WorkerSnapshot]:
         """Return a page of the caller's workers, newest first."""
         check_right(caller, Capability.AGENT_READ)
         async with self._ground.store.read() as rows:
             found = await rows.workers.page(caller.org_id, caller.id, page)
-        return RowPage([await self._shown(one) for one in found.rows], found.following)
+        return RowPage([await self._snapshot(one) for one in found.rows], found.following)
 
     async def request(
         self, caller: Principal, worker_id: str, request: WorkerRequest, *, wait_ms: int
@@ -180,7 +180,7 @@ class Workers:
         check_right(caller, Capability.AGENT_USE)
         stopping, _ = await self._transitions.apply(record.key, StopWorker(reason))
         self._driver.begin(record.key)
-        return await self._shown(stopping)
+        return await self._snapshot(stopping)
 
     async def stream(
         self, caller: Principal, worker_id: str, *, after: int, limit: int = MAX_PAGE
@@ -231,7 +231,7 @@ class Workers:
         }
         return WorkerEventDraft("worker.request.received", self._ground.clock.now(), dict(payload))
 
-    async def _shown(self, record: WorkerRecord) -> WorkerSnapshot:
+    async def _snapshot(self, record: WorkerRecord) -> WorkerSnapshot:
         async with self._ground.store.read() as rows:
             observed = await _observed(rows, record)
         return snapshot(record, observed, now=self._ground.clock.now())

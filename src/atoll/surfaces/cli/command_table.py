@@ -120,7 +120,7 @@ _HELP = re.compile(r'^def command\(.*?^    """(.*?)(?:"""|$)', re.DOTALL | re.MU
 def groups() -> dict[str, dict[str, str]]:
     """Return each group's commands with their one-line help, in the order of `atoll --help`."""
     found: dict[str, dict[str, str]] = {group: {} for group in ORDER}
-    for area, name in (*_named(), *_unnamed()):
+    for area, name in (*_ordered_commands(), *_unnamed()):
         path = _FOLDER / area / f"{name.replace('-', '_')}.py"
         if said := _HELP.search(path.read_text(encoding="utf-8")):
             found[_group_of(area, name)][name] = said[1]
@@ -133,7 +133,7 @@ def command_names() -> list[str]:
 
 
 @cache
-def _named() -> tuple[tuple[str, str], ...]:
+def _ordered_commands() -> tuple[tuple[str, str], ...]:
     """Return area and name of each command that `ORDER` names."""
     entries = (entry for entries in ORDER.values() for entry in entries)
     return tuple((area, name) for area, _, name in (entry.partition("/") for entry in entries))
@@ -141,7 +141,7 @@ def _named() -> tuple[tuple[str, str], ...]:
 
 def _unnamed() -> list[tuple[str, str]]:
     """Return area and name of each further module below `commands/`."""
-    named, paths = set(_named()), sorted(_FOLDER.glob("*/[a-z]*.py"))
+    named, paths = set(_ordered_commands()), sorted(_FOLDER.glob("*/[a-z]*.py"))
     entries = [(path.parent.name, path.stem.replace("_", "-")) for path in paths]
     return [entry for entry in entries if entry not in named]
 
@@ -162,7 +162,7 @@ def _area_of(name: str) -> str | None:
     stem = name.replace("-", "_")
     if "_" in name or not stem.isidentifier():
         return None
-    for area, known in _named():
+    for area, known in _ordered_commands():
         if known == name:
             return area
     return next((path.parent.name for path in _FOLDER.glob(f"*/{stem}.py")), None)

@@ -50,7 +50,7 @@ def _run(arguments: list[str], environ: Mapping[str, str], host: "Callable[[], H
 
         return command_table.report(error, Invocation(host, environ))
     except OSError as error:
-        return _refused(error)
+        return _report_os_error(error)
     except UnicodeEncodeError:
         # It may be a secret: only what kind of thing it is.
         note(
@@ -86,7 +86,7 @@ def _open_streams() -> None:
     sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
 
 
-def _refused(error: OSError) -> int:
+def _report_os_error(error: OSError) -> int:
     """Report what this machine refused: a full disk, a file that may not be read."""
     _drop_output()
     why = error.strerror or str(error) or type(error).__name__

@@ -65,7 +65,7 @@ class ToolServer:
         check_no_cursor(params)
         flat, caller = is_flat(context), await self._caller(context)
         found = self.offering.to(caller, home=stays_home(context))
-        shown = [_shown(one, flat=flat) for one in found]
+        shown = [_tool_of(one, flat=flat) for one in found]
         return types.ListToolsResult(tools=shown, cache_scope="private")
 
     async def call_tool(
@@ -152,7 +152,7 @@ def _schema(tools: Toolbox, name: str) -> Mapping[str, Any] | None:
     return None if found is None else found.schema()
 
 
-def _shown(definition: ToolDefinition[Any], *, flat: bool) -> types.Tool:
+def _tool_of(definition: ToolDefinition[Any], *, flat: bool) -> types.Tool:
     tool = definition.tool
     return types.Tool(
         name=flat_name(tool.name) if flat else tool.name,

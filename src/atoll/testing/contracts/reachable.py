@@ -219,7 +219,7 @@ class ReachableContract(ExtensionContract):
         handle = await extension.provision(request)
         before = await extension.wait_ready(handle)
         await _close(extension)
-        async with _made(another) as again:
+        async with _another_extension(another) as again:
             assert handle in await again.survey()
             assert (await again.provision(request)).data == handle.data
             assert (await again.wait_ready(handle)).address == before.address
@@ -233,7 +233,7 @@ class ReachableContract(ExtensionContract):
     ) -> None:
         async with self.reached(extension, keep=True) as (request, it):
             await it.run("mkdir -p a/b && echo kept > a/b/file && chmod 700 a")
-        async with _made(another) as again:
+        async with _another_extension(another) as again:
             second = replace(request, generation=2)
             async with self.reached(again, second, keep=True) as (_, it):
                 assert await it.run("cat a/b/file") == "kept\n"
@@ -306,7 +306,7 @@ async def _client(reach: Reachability) -> AsyncIterator[RuntimeClient]:
 
 
 @asynccontextmanager
-async def _made(another: Another) -> AsyncIterator[Extension]:
+async def _another_extension(another: Another) -> AsyncIterator[Extension]:
     made = another()
     try:
         yield made

@@ -24,8 +24,8 @@ class FakeTokenSigner:
     def sign(self, kid: str, private: str, payload: bytes) -> str:
         """See the port."""
         head = json.dumps(header_of(kid), separators=(",", ":")).encode()
-        signed = f"{_spelled(head)}.{_spelled(payload)}"
-        return f"{signed}.{_spelled(_mark(private, signed.encode()))}"
+        signed = f"{_base64url(head)}.{_base64url(payload)}"
+        return f"{signed}.{_base64url(_mark(private, signed.encode()))}"
 
     def payload(self, text: str, public: str) -> bytes:
         """See the port."""
@@ -66,5 +66,5 @@ def _mark(half: str, data: bytes) -> bytes:
     return hmac.new(str(secret).encode(), data, hashlib.sha512).digest()[:SIGNATURE_BYTES]
 
 
-def _spelled(data: bytes) -> str:
+def _base64url(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()

@@ -86,7 +86,7 @@ def _wrong(name: str, answer: AttackResponse, *, allow: tuple[int, ...] = ()) ->
     return f"{name}: {answer.status} {answer.body[:120]!r}"
 
 
-def _found(*texts: str) -> str:
+def _join(*texts: str) -> str:
     return "; ".join(filter(None, texts))
 
 
@@ -102,7 +102,7 @@ def links(target: AttackTarget, _canaries: Canaries) -> str:
             )
             found.append(_wrong(f"{method} {path}", answer))
         found.append(_wrong(f"list {path}", target.ask("GET", target.here(f"/files?path={path}"))))
-    return _found(*found)
+    return _join(*found)
 
 
 def pipes(target: AttackTarget, _canaries: Canaries) -> str:
@@ -114,7 +114,7 @@ def pipes(target: AttackTarget, _canaries: Canaries) -> str:
         answer = target.ask("GET", target.here(f"/files/content?path={path}"), seconds=30)
         took = time.monotonic() - began
         found += [_wrong(path, answer), f"{path} took {took:.0f} s" if took > SLOW_SECONDS else ""]
-    return _found(*found)
+    return _join(*found)
 
 
 def odd_names(target: AttackTarget, _canaries: Canaries) -> str:
@@ -134,7 +134,7 @@ def bombs(target: AttackTarget, _canaries: Canaries) -> str:
     tries.append(_wrong("long JSON", target.ask("POST", "/v1/sandboxes", long), allow=(0,)))
     for text in BAD_YAML:
         tries.append(_wrong(repr(text[:30]), target.ask("PUT", "/v1/profiles/rt", text)))
-    return _found(*tries)
+    return _join(*tries)
 
 
 def sizes(target: AttackTarget, _canaries: Canaries) -> str:
@@ -149,7 +149,7 @@ def sizes(target: AttackTarget, _canaries: Canaries) -> str:
     size = (told.get("cols", 0), told.get("rows", 0))
     found.append(f"it is {size} now" if size > (1000, 500) or min(size) < 1 else "")
     target.ask("DELETE", path)
-    return _found(*found)
+    return _join(*found)
 
 
 def masked(target: AttackTarget, canaries: Canaries) -> str:
@@ -158,7 +158,7 @@ def masked(target: AttackTarget, canaries: Canaries) -> str:
     target.heard.append(said.encode())
     encoded = base64.b64encode(canaries.exposed.encode()).decode().rstrip("=")
     forms = (canaries.exposed, canaries.exposed[::-1], encoded)
-    return _found(*(f"shown as {form[:6]}…" for form in forms if form in said))
+    return _join(*(f"shown as {form[:6]}…" for form in forms if form in said))
 
 
 def approvals(target: AttackTarget, canaries: Canaries) -> str:
@@ -177,7 +177,7 @@ def approvals(target: AttackTarget, canaries: Canaries) -> str:
                 answer = target.ask("POST", f"{path}/approve", body, headers=head)
                 found.append(_wrong("approve", answer))
         target.ask("POST", f"{path}/deny", {})
-    return _found(*found) if found else "the question never came"
+    return _join(*found) if found else "the question never came"
 
 
 def _questions(target: AttackTarget, host: str) -> list[dict[str, str]]:
@@ -202,7 +202,7 @@ def closed_doors(target: AttackTarget, _canaries: Canaries) -> str:
         found.append(_wrong(f"{path}?token=", said))
     absent = target.ask("GET", "/v1/sandboxes/sb_aaaaaaaaaaaaaaaa")
     found.append("" if absent.status == 404 else f"an unknown id: {absent.status}")
-    return _found(*found)
+    return _join(*found)
 
 
 def lies(target: AttackTarget, _canaries: Canaries) -> str:
@@ -214,7 +214,7 @@ def lies(target: AttackTarget, _canaries: Canaries) -> str:
         "limit": target.ask("GET", "/v1/sandboxes?limit=-1"),
         "after": target.ask("GET", "/v1/events?after=x"),
     }
-    return _found(*(_wrong(name, answer) for name, answer in tries.items()))
+    return _join(*(_wrong(name, answer) for name, answer in tries.items()))
 
 
 def foreign_pages(target: AttackTarget, _canaries: Canaries) -> str:
@@ -233,7 +233,7 @@ def foreign_pages(target: AttackTarget, _canaries: Canaries) -> str:
         said = "GET /v1/sandboxes HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n"
         named = target.raw(f"{said}Authorization: Bearer {target.token}\r\n\r\n".encode())
         found.append(_wrong("a foreign Host", named))
-    return _found(*found)
+    return _join(*found)
 
 
 def remotes(target: AttackTarget, _canaries: Canaries) -> str:
@@ -242,7 +242,7 @@ def remotes(target: AttackTarget, _canaries: Canaries) -> str:
     for url in INNER_REMOTES:
         answer = target.ask("POST", "/v1/repositories/fetch", {"repo_url": url})
         found.append(_wrong(url, answer, allow=(502, 503)))
-    return _found(*found)
+    return _join(*found)
 
 
 def flood(target: AttackTarget, _canaries: Canaries) -> str:
@@ -253,7 +253,7 @@ def flood(target: AttackTarget, _canaries: Canaries) -> str:
     began = time.monotonic()
     target.ask("GET", "/v1/sandboxes")
     slow = time.monotonic() - began
-    return _found(
+    return _join(
         f"{kept} bytes were kept" if kept > 65536 else "",
         f"the next answer took {slow:.1f} s" if slow > SLOW_SECONDS else "",
     )
@@ -262,7 +262,7 @@ def flood(target: AttackTarget, _canaries: Canaries) -> str:
 def tracebacks(target: AttackTarget, _canaries: Canaries) -> str:
     """Search every answer for the program's own source lines."""
     telling = re.compile(rb"Traceback \(most recent|File \"/[^\"]+\.py\", line|site-packages")
-    return _found(*(repr(said[:160]) for said in target.heard if telling.search(said)))
+    return _join(*(repr(said[:160]) for said in target.heard if telling.search(said)))
 
 
 def leaks(target: AttackTarget, canaries: Canaries) -> str:
@@ -270,7 +270,7 @@ def leaks(target: AttackTarget, canaries: Canaries) -> str:
     for path in ("/v1/events?limit=500", "/v1/secrets", target.here("/logs"), target.here("")):
         target.ask("GET", path)
     values = (canaries.kept.encode(), canaries.exposed.encode())
-    return _found(*(repr(said[:80]) for said in target.heard if any(v in said for v in values)))
+    return _join(*(repr(said[:80]) for said in target.heard if any(v in said for v in values)))
 
 
 ATTEMPTS: tuple[tuple[str, str, Try], ...] = (

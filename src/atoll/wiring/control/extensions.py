@@ -146,7 +146,7 @@ def _foreign(
         if f"ext.{point.name}" in taken:
             raise Invalid(f"the name ext.{point.name} is taken: a stranger cannot replace it")
         inner, name, able = loop.run(
-            partial(_made, point, setup_of(point.name, setup)), MAKE_SECONDS
+            partial(_make_extension, point, setup_of(point.name, setup)), MAKE_SECONDS
         )
         if not _NAME.fullmatch(name):
             raise Invalid(f"its name {name[:80]!r} is not `ext.` and a short name in small letters")
@@ -189,7 +189,7 @@ def setup_of(name: str, setup: ExtensionSetup) -> ExtensionSetup:
     return replace(setup, folder=folder, options={}, hosts=hosts)
 
 
-def _made(
+def _make_extension(
     point: EntryPoint, setup: ExtensionSetup
 ) -> tuple[Extension, str, Capabilities | AtollError]:
     make: MakeExtension = point.load()

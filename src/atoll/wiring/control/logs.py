@@ -122,10 +122,10 @@ def _for_json(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
 def _one_line(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
     """Spell what a terminal would obey: other people's words are in exceptions and reasons."""
     del logger, name
-    return {str(key).replace(" ", "_"): _spelled(value) for key, value in event.items()}
+    return {str(key).replace(" ", "_"): _loggable(value) for key, value in event.items()}
 
 
-def _spelled(value: object) -> object:
+def _loggable(value: object) -> object:
     if value is None or isinstance(value, bool | int | float):
         return value
     return _CONTROLS.sub(lambda match: f"\\x{ord(match[0]):02x}", str(value))

@@ -39,10 +39,10 @@ class Bind:
     secure: bool = False
 
     @property
-    def apart(self) -> bool:
+    def needs_local_listener(self) -> bool:
         """True when this machine's own clients need a listener beside it, on loopback and plain:
         they find no loopback here, or a certificate that does not name it."""
-        wildcard = _spelled(self.host) in _REACHABLE
+        wildcard = _url_host(self.host) in _REACHABLE
         return self.secure or not (wildcard or self.host in _LOOPBACK)
 
 
@@ -115,7 +115,7 @@ def present(
         port = asked.getsockname()[1]
         prepare()
         presence = Presence(asked, _url(bind.host, port), port)
-        if bind.apart:
+        if bind.needs_local_listener:
             local = stack.enter_context(_listen_here(bind, port, _last_port(note, "local_port")))
             url = _url(_LOCAL_HOST, local.getsockname()[1])
             presence = Presence(local, url, port, outer=asked)
@@ -150,18 +150,18 @@ def is_alone(home: Path, replica: str | None) -> bool:
 @contextmanager
 def _listen_here(bind: Bind, port: int, last: int) -> Iterator[socket.socket]:
     """Listen on loopback beside `bind`: at the same port where it is free there."""
-    free = bind.host not in _LOOPBACK and _spelled(bind.host) not in _REACHABLE
+    free = bind.host not in _LOOPBACK and _url_host(bind.host) not in _REACHABLE
     with _listen(_LOCAL_HOST, port if free else last, fall_back=True) as listener:
         yield listener
 
 
 def _url(host: str, port: int) -> str:
-    name = _spelled(host)
+    name = _url_host(host)
     # An address that means "any" is none to connect to.
     return f"http://{_REACHABLE.get(name, name)}:{port}"
 
 
-def _spelled(host: str) -> str:
+def _url_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 

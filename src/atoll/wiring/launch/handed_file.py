@@ -100,7 +100,7 @@ def _read_own(path: Path) -> bytes | None:
 def _of_file(home: Path) -> Iterator[str]:
     """Yield the private files that a `config.toml` names which only its owner can have written."""
     try:
-        yield from _named(tomllib.loads(read_owned_file(home / "config.toml").decode()))
+        yield from _named_strings(tomllib.loads(read_owned_file(home / "config.toml").decode()))
     except (OSError, ValueError):
         return
 
@@ -111,12 +111,12 @@ def _of_environ(environ: Mapping[str, str]) -> Iterator[str]:
             yield value
 
 
-def _named(value: object, name: str = "") -> Iterator[str]:
+def _named_strings(value: object, name: str = "") -> Iterator[str]:
     if isinstance(value, str) and name in NAMED:
         yield value
     elif isinstance(value, dict):
         for inner, one in value.items():
-            yield from _named(one, inner)
+            yield from _named_strings(one, inner)
     elif isinstance(value, list):
         for one in value:
-            yield from _named(one)
+            yield from _named_strings(one)

@@ -108,7 +108,7 @@ class Boxes:
             case Phase.STARTING:
                 entry.start_waiters.append(reply)
             case Phase.RUNNING:
-                reply(wire.Started(self._shown(entry.record), attached=True))
+                reply(wire.Started(self._answer(entry.record), attached=True))
             case Phase.STOPPING:
                 reply(entry.failure or wire.Refused("failed", f"{request.sandbox_id} is ending"))
 
@@ -160,7 +160,7 @@ class Boxes:
                 f"not {request.generation}: stop it first"
             )
         if entry.phase is Phase.RUNNING:
-            reply(wire.Started(self._shown(entry.record), attached=True))
+            reply(wire.Started(self._answer(entry.record), attached=True))
         elif order.wait_seconds is None:
             entry.start_waiters.append(reply)
         elif entry.rendezvous is not None:
@@ -206,7 +206,7 @@ class Boxes:
             return False
         self._entries[request.sandbox_id] = entry
         self.loop.watch(entry.inside_pidfds[0], lambda: self._handle_wall_end(entry))
-        reply(wire.Started(self._shown(entry.record)))
+        reply(wire.Started(self._answer(entry.record)))
         return True
 
     def _handle_report(
@@ -231,7 +231,7 @@ class Boxes:
         if entry.inside_pidfds:
             self.loop.watch(entry.inside_pidfds[0], lambda: self._handle_wall_end(entry))
         for reply in entry.start_waiters:
-            reply(wire.Started(self._shown(entry.record)))
+            reply(wire.Started(self._answer(entry.record)))
         entry.start_waiters = []
         self._release_slot(entry)
 
@@ -389,8 +389,8 @@ class Boxes:
         """Return one page of all sandboxes by id, running and kept."""
         known = {**self.kept, **{key: entry.record for key, entry in self._entries.items()}}
         ids = sorted(each for each in known if each > after)
-        boxes = tuple(self._shown(known[each]) for each in ids[: wire.LIST_PAGE])
+        boxes = tuple(self._answer(known[each]) for each in ids[: wire.LIST_PAGE])
         return wire.Listed(boxes, more=len(ids) > wire.LIST_PAGE)
 
-    def _shown(self, known: record.SandboxRecord) -> wire.Box:
+    def _answer(self, known: record.SandboxRecord) -> wire.Box:
         return box_answer(self.host, known, self._entries.get(known.sandbox_id))

@@ -88,7 +88,7 @@ class ZygoteServer:
         number, named = 0, ""
         try:
             asked = wire.decode_request(packet)
-            number, named = asked.number, _named(asked)
+            number, named = asked.number, _log_suffix(asked)
             self._do(asked.request, lambda answer: self._send(connection, number, answer))
         except wire.Malformed as err:
             answer = wire.Refused("invalid", str(err))
@@ -216,7 +216,7 @@ class ZygoteServer:
         self.loop.run(self.boxes.close)
 
 
-def _named(asked: wire.NumberedRequest) -> str:
+def _log_suffix(asked: wire.NumberedRequest) -> str:
     """Return the end of a log line: the request of a client that led to this one, if any."""
     names = (("request_id", asked.request_id), ("traceparent", asked.traceparent))
     return "".join(f" {name}={value}" for name, value in names if value)

@@ -94,7 +94,7 @@ def check_container_files(pid: int, loan: EngineMount, uid: int) -> None:
     try:
         root = os.open(f"/proc/{pid}/root", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            ours, state = _found(root, OURS), _found(root, STATE)
+            ours, state = _stat_below(root, OURS), _stat_below(root, STATE)
         finally:
             os.close(root)
     except OSError as err:
@@ -111,7 +111,7 @@ def check_container_files(pid: int, loan: EngineMount, uid: int) -> None:
         )
 
 
-def _found(root: int, path: str) -> os.stat_result:
+def _stat_below(root: int, path: str) -> os.stat_result:
     """Return the status of `path` below `root`. A link in the path, which the image may contain,
     raises `OSError`."""
     fd = kernel.open_in_root(root, path)

@@ -34,7 +34,7 @@ _PRIVATE = 0o005
 def skeleton(roots: Path) -> Path:
     """Return the layer of Atoll's own directories. Raises `OSError`."""
     made_of = repr((PLACES, ETC, OWN))
-    return _made(roots / f"places-{_digest(made_of)}", _fill_skeleton)
+    return _make_tree(roots / f"places-{_digest(made_of)}", _fill_skeleton)
 
 
 def folders_of(roots: Path, top: Path) -> Path:
@@ -45,14 +45,14 @@ def folders_of(roots: Path, top: Path) -> Path:
     dpkg = Path("/var/lib/dpkg/status")
     moment = dpkg.stat().st_mtime_ns if dpkg.exists() else 0
     mark = _digest(repr((str(top), shown.st_mtime_ns, shown.st_ino, moment)))
-    return _made(roots / f"folders-{mark}", lambda making: _copy_folders(top, making))
+    return _make_tree(roots / f"folders-{mark}", lambda making: _copy_folders(top, making))
 
 
 def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def _made(tree: Path, fill: Callable[[Path], None]) -> Path:
+def _make_tree(tree: Path, fill: Callable[[Path], None]) -> Path:
     if not tree.exists():
         making = Path(tempfile.mkdtemp(dir=tree.parent, prefix="new-"))
         fill(making)

@@ -35,7 +35,7 @@ class Gauge:
 
     def __init__(self, made: list[Path]) -> None:
         self._files = {
-            names: _opened(made, names) for names in (_USAGE, _MOST, _TASKS, _MOST_TASKS)
+            names: _open_first(made, names) for names in (_USAGE, _MOST, _TASKS, _MOST_TASKS)
         }
 
     def __call__(self) -> OwnUsage | None:
@@ -90,7 +90,7 @@ def usage(groups: Groups) -> tuple[int, ...]:
     return tuple(int(line) for group in found for line in _lines(group, _USAGE))
 
 
-def _opened(made: list[Path], names: tuple[str, ...]) -> int | None:
+def _open_first(made: list[Path], names: tuple[str, ...]) -> int | None:
     for place in (group / name for group in made for name in names):
         with contextlib.suppress(OSError):
             return os.open(place, os.O_RDONLY | os.O_CLOEXEC)

@@ -36,7 +36,7 @@ class AcpSettings:
         self._take(reported_settings(result))
         self._take_options(parts(result, "configOptions"), only_new=True)
         self._has_modes = self.record.permission_mode is not None
-        return self._shown()
+        return self._settings_record()
 
     def told(self, update: Message) -> SettingsRecord | None:
         """Read a notification of the session; None where it is about something else."""
@@ -47,7 +47,7 @@ class AcpSettings:
                 self._take_options(parts(update, "configOptions"))
             case _:
                 return None
-        return self._shown()
+        return self._settings_record()
 
     def request(self, name: SettingName, value: str) -> tuple[str, dict[str, Value]] | None:
         """Return the method and parameters of a change; None where Atoll makes it by itself."""
@@ -68,7 +68,7 @@ class AcpSettings:
             self.asks = False
         else:
             self.asks, self._own_mode = True, value
-        return self._shown()
+        return self._settings_record()
 
     def _take(self, told: SettingsRecord) -> None:
         if told.permission_mode is not None:
@@ -89,7 +89,7 @@ class AcpSettings:
                 self._own_mode = found[1].now
                 self.record = replace(self.record, permission_mode=found[1])
 
-    def _shown(self) -> SettingsRecord:
+    def _settings_record(self) -> SettingsRecord:
         """Return the settings with Atoll's own mode beside the agent's."""
         modes = self.record.permission_mode
         choices = () if modes is None else modes.choices

@@ -89,7 +89,7 @@ class CodexCards:
             case "serverRequest/resolved":
                 return self.answered(name_of(params, "requestId"), accepted=True)
             case "warning" | "error" | "configWarning":
-                return [_told(method, params)]
+                return [_message_card(method, params)]
             case _:
                 return []
 
@@ -123,7 +123,7 @@ def _turn(turn: Message, state: CardState) -> Draft:
     return Draft(f"turn:{text(turn, 'id')}", CardKind.TURN, state, data=data)
 
 
-def _told(method: str, params: Message) -> Draft:
+def _message_card(method: str, params: Message) -> Draft:
     words = text(params, "message", "summary") or text(part(params, "error"), "message")
     failed = method == "error"
     # A repeated warning has the same words, and so the same card.

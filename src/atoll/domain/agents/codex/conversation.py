@@ -225,7 +225,7 @@ class CodexConversation:
         )
         if call == "thread/resume":
             return Step(said=(card,), send=(self._resume_or_start(""),))
-        refused = self._refused(error) if call == "initialize" else ()
+        refused = self._refuse_early(error) if call == "initialize" else ()
         if call != "turn/start" and self._prompt is None:
             return Step(said=(card,), replies=refused)
         # Without a thread, the waiting prompt will never be sent.
@@ -233,7 +233,7 @@ class CodexConversation:
         self._prompt = None
         return Step(said=(card, Yielded()), replies=refused)
 
-    def _refused(self, error: str) -> tuple[Reply, ...]:
+    def _refuse_early(self, error: str) -> tuple[Reply, ...]:
         """Return the replies to requests that waited for the handshake."""
         held, self._early = self._early or [], None
         asked = [self._asked.pop(name_of(line, "id")) for line in held]

@@ -107,7 +107,7 @@ def plain(word: str) -> str:
     return word.replace("_", "").lower()
 
 
-def _asked(item: Message, _state: CardState) -> Draft:
+def _person_card(item: Message, _state: CardState) -> Draft:
     data: dict[str, Value] = {"role": "person"}
     return Draft(text(item, "id"), CardKind.TEXT, CardState.DONE, text=spoken(item), data=data)
 
@@ -185,7 +185,7 @@ def _lines(item: Message, name: str) -> str:
 
 
 _CARDS: Mapping[str, Callable[[Message, CardState], Draft | None]] = {
-    "usermessage": _asked,
+    "usermessage": _person_card,
     "agentmessage": _said,
     "reasoning": _thought,
     "commandexecution": command_card,

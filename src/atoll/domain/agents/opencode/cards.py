@@ -49,7 +49,7 @@ class OpencodeCards:
         match text(piece, "type"):
             case "text" if words:
                 if self._roles.get(text(piece, "messageID")) == "user":
-                    return self._asked(piece, words)
+                    return self._prompt_card(piece, words)
                 return [Draft(name, CardKind.TEXT, CardState.DONE, text=words)]
             case "reasoning" if words:
                 return [Draft(name, CardKind.THINKING, CardState.DONE, text=words)]
@@ -58,7 +58,7 @@ class OpencodeCards:
             case _:
                 return []
 
-    def _asked(self, piece: Message, words: str) -> list[AgentReport]:
+    def _prompt_card(self, piece: Message, words: str) -> list[AgentReport]:
         """Add the card of a person's prompt; text that opencode adds by itself is left out."""
         if piece.get("synthetic") is True:
             return []

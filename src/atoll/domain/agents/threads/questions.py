@@ -88,7 +88,7 @@ class Questions:
         if draft.kind is CardKind.QUESTION:
             asks: list[Value] = [*_questions(draft, given)]
             return AgentEvent(_INPUT, {**params, "questions": asks}, question.id)
-        options: list[Value] = [_spelled(one) for one in draft.options or ()]
+        options: list[Value] = [_option_fields(one) for one in draft.options or ()]
         more: dict[str, Value] = {"reason": draft.title or "", "options": options}
         if draft.text:
             more["command" if about is CardKind.BASH else "detail"] = draft.text
@@ -170,5 +170,5 @@ def _questions(draft: Draft, given: Message) -> list[Value]:
     return [{**one, "id": f"q{n}"} for n, one in enumerate(asked, 1)]
 
 
-def _spelled(option: Option) -> dict[str, Value]:
+def _option_fields(option: Option) -> dict[str, Value]:
     return {"id": option.id, "label": option.label, "effect": option.effect}

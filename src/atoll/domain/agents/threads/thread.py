@@ -67,7 +67,7 @@ class ThreadEvents:
         drafts = [one for one in said if isinstance(one, Draft)]
         for at, draft in enumerate(drafts):
             if draft.id.startswith(PREFIX):
-                events += self._asked(draft, given or {})
+                events += self._add_question(draft, given or {})
             elif draft.kind in _ITEMS:
                 events += self._item(draft, self._name(draft, name, at))
             else:
@@ -95,7 +95,7 @@ class ThreadEvents:
         elif draft.kind is CardKind.STATUS and draft.state is CardState.FAILED:
             self._error = draft.text or draft.title or ""
 
-    def _asked(self, draft: Draft, given: Message) -> tuple[AgentEvent, ...]:
+    def _add_question(self, draft: Draft, given: Message) -> tuple[AgentEvent, ...]:
         if draft.state is not CardState.PENDING:
             return self._questions.settled(draft.id)
         subject = self._open.get(str((draft.data or {}).get("for")))

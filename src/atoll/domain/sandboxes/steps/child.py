@@ -78,7 +78,7 @@ def check_quota(quota: ChildQuota, head: Sandbox, kin: Iterable[Sandbox], now: d
             f"{len(live)} sandboxes of this one live and {quota.live} may: destroy one first",
             code="limit_reached",
         )
-    if len(_recent(head, now)) >= quota.per_hour:
+    if len(_made_within_hour(head, now)) >= quota.per_hour:
         raise LimitReached(
             f"{quota.per_hour} sandboxes were made within an hour, which is the most: wait",
             code="limit_reached",
@@ -87,7 +87,7 @@ def check_quota(quota: ChildQuota, head: Sandbox, kin: Iterable[Sandbox], now: d
 
 def count_child(head: Sandbox, now: datetime) -> Sandbox:
     """Return the first parent of a family in which a child was made."""
-    return replace(head, children_made=(*_recent(head, now), now))
+    return replace(head, children_made=(*_made_within_hour(head, now), now))
 
 
 def child_profile(parent: Sandbox) -> Profile:
@@ -154,7 +154,7 @@ def as_child(parent: Sandbox, made: Sandbox) -> Sandbox:
     )
 
 
-def _recent(head: Sandbox, now: datetime) -> tuple[datetime, ...]:
+def _made_within_hour(head: Sandbox, now: datetime) -> tuple[datetime, ...]:
     return tuple(at for at in head.children_made if now - at < HOUR)
 
 

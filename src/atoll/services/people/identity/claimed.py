@@ -61,7 +61,7 @@ class ClaimedMemberships:
                     claimed.email,
                 )
             change = _Change(person, claimed, set(), [])
-            for org, role in await _named(rows, claimed):
+            for org, role in await _claimed_organizations(rows, claimed):
                 await self._give(rows, change, org, role)
             await self._follow(rows, realm, change)
             for org_id in set(person.claimed) - change.kept:
@@ -172,7 +172,7 @@ class ClaimedMemberships:
             await self._departures.settle(departure)
 
 
-async def _named(
+async def _claimed_organizations(
     rows: Transaction, claimed: ClaimedPerson
 ) -> Sequence[tuple[Organization, ClaimedRole]]:
     """Return the organizations that the claims name and that there are, each once."""

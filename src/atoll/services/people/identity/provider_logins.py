@@ -61,7 +61,7 @@ class ProviderReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Entrance:
+class LoginResult:
     """A new session's secret, its person, and the route that they wanted, empty for none."""
 
     session: str
@@ -118,21 +118,21 @@ class ProviderLogins:
             raise
 
     async def _finish(self, realm: Realm, cookie: str, reply: ProviderReply) -> str:
-        begun = self._opened(cookie)
+        begun = self._open_cookie(cookie)
         now = self._ground.clock.now()
         if begun is None or begun.realm != realm.realm or begun.expires_at <= now:
-            raise _refused("This login was not begun in this browser, or is over.")
+            raise _refusal("This login was not begun in this browser, or is over.")
         if not secrets.compare_digest(begun.state.encode(), reply.state.encode()):
-            raise _refused("This answer belongs to another login.")
+            raise _refusal("This answer belongs to another login.")
         if reply.issuer and reply.issuer != realm.issuer:
-            raise _refused("This answer is of another provider.")
+            raise _refusal("This answer is of another provider.")
         if reply.error or not reply.code:
-            raise _refused("The provider did not log you in.")
+            raise _refusal("The provider did not log you in.")
         answer = await self._provider.finish(realm, begun, reply.code)
         person = await self._claimed.apply(realm, read_claims(realm, answer.claims))
         return await self._ticket(realm, begun, cookie, person=person, answer=answer)
 
-    async def redeem(self, ticket: str, cookie: str, visitor: Visitor) -> Entrance | None:
+    async def redeem(self, ticket: str, cookie: str, visitor: Visitor) -> LoginResult | None:
         """Trade a ticket for a session; None when it is unknown, used, too old, or of another
         browser."""
         now = self._ground.clock.now()
@@ -147,7 +147,7 @@ class ProviderLogins:
         if person is None:
             return None
         await self._log.entered(person, kept[0].realm, visitor.address)
-        return Entrance(session, person, kept[0].route)
+        return LoginResult(session, person, kept[0].route)
 
     async def log_out(self, session: str, back: str) -> str | None:
         """End a session; return the address that logs the person out at the provider, too, None
@@ -194,7 +194,7 @@ class ProviderLogins:
             if not await rows.login_tickets.add(
                 ticket, close_grant(self._vault, person.id, answer)
             ):
-                raise _refused("This login was finished before.")
+                raise _refusal("This login was finished before.")
         return text
 
     def _closed(self, begun: PendingLogin) -> str:
@@ -202,7 +202,7 @@ class ProviderLogins:
         packed = msgspec.msgpack.encode((sealed.key_id, sealed.wrapped, sealed.body))
         return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
-    def _opened(self, cookie: str) -> PendingLogin | None:
+    def _open_cookie(self, cookie: str) -> PendingLogin | None:
         if not 0 < len(cookie) <= MAX_COOKIE or not cookie.isascii():
             return None
         try:
@@ -243,5 +243,5 @@ def _bound_to(person_id: str) -> tuple[str, str]:
     return ("login-grant", person_id)
 
 
-def _refused(sentence: str) -> Unauthenticated:
+def _refusal(sentence: str) -> Unauthenticated:
     return Unauthenticated(f"{sentence} {_BEGIN_AGAIN}", code="login_refused")

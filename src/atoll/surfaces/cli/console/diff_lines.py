@@ -77,11 +77,11 @@ def stat_lines(changes: TreeChanges) -> Iterator[str]:
 
 def file_lines(files: Sequence[ChangedFile]) -> Iterator[str]:
     """Yield a line for each file."""
-    width = max((len(_shown(file)) for file in files), default=0)
+    width = max((len(_display_name(file)) for file in files), default=0)
     for file in files:
         letter = "?" if file.untracked else _LETTERS.get(file.kind, " ")
         count = _binary(file) if file.binary else _counts(file.additions, file.deletions)
-        yield f"{letter} {_shown(file):<{width}}  {count}"
+        yield f"{letter} {_display_name(file):<{width}}  {count}"
 
 
 def _hunk_lines(hunk: Hunk) -> Iterator[str]:
@@ -108,7 +108,7 @@ def _head(file: FileDiff) -> Iterator[str]:
         yield "+++ /dev/null" if before and not after else f"+++ b/{new}"
 
 
-def _shown(file: ChangedFile) -> str:
+def _display_name(file: ChangedFile) -> str:
     name = clean(file.path)
     return f"{clean(file.old_path)} => {name}" if file.old_path else name
 

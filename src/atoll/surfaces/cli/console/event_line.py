@@ -42,17 +42,17 @@ def details(payload: Shape) -> str:
         if key in _APART:
             continue
         if isinstance(value, dict):
-            pairs += [f"{key}.{inner}={_spelled(part)}" for inner, part in value.items()]
+            pairs += [f"{key}.{inner}={_word_of(part)}" for inner, part in value.items()]
         elif value not in (None, "", []):
-            pairs.append(f"{key}={_spelled(value)}")
+            pairs.append(f"{key}={_word_of(value)}")
     shown = " ".join(pairs)
     return shown if len(shown) <= MAX_DETAIL else shown[: MAX_DETAIL - 1] + "…"
 
 
-def _spelled(value: Json) -> str:
+def _word_of(value: Json) -> str:
     """Return a word as it is, in quotes what would run into its neighbours."""
     if isinstance(value, list):
-        return ",".join(_spelled(one) for one in value)
+        return ",".join(_word_of(one) for one in value)
     if isinstance(value, str) and value and not any(mark in value for mark in ' ="'):
         return value
     return json.dumps(value, ensure_ascii=False)

@@ -40,9 +40,9 @@ class ScreenGuard:
             yield self._parsed(data), False
 
     def _parsed(self, data: bytes) -> bytes:
-        return b"".join(map(self._shown, self._parser.feed(data)))
+        return b"".join(map(self._pass_piece, self._parser.feed(data)))
 
-    def _shown(self, piece: Piece) -> bytes:
+    def _pass_piece(self, piece: Piece) -> bytes:
         match piece:
             case Text(data):
                 return data

@@ -27,7 +27,7 @@ def tell_requirements(api: Client, sandbox: Sandbox) -> None:
         except AtollError:
             return
         if found:
-            words = ", ".join(_spelled(one) for one in found)
+            words = ", ".join(_line_of(one) for one in found)
             note(f"{path} seems to need {words}")
 
 
@@ -42,7 +42,7 @@ def _ask(api: Client, sandbox: Sandbox, path: str) -> tuple[Requirement, ...]:
     return read_answer(said.decode("ascii", "replace"))
 
 
-def _spelled(one: Requirement) -> str:
+def _line_of(one: Requirement) -> str:
     return f"{one.program} ({one.mark}{'' if one.there else ': not in this sandbox'})"
 
 

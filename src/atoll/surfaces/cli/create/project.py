@@ -47,7 +47,7 @@ def considered(
     except Unavailable as error:
         note(f"The project file was not read, nothing of it is used: {error.message}")
         return plan, None
-    copies = _found(origin, project)
+    copies = _find_copies(origin, project)
     digest = approved_digest(
         api, origin.request, project, ask=ask, remarks=_remarks(origin, copies)
     )
@@ -59,7 +59,7 @@ def considered(
     return plan, ProjectUse(digest, _sent(api, copies, ask=ask, sends=sends), sets_up)
 
 
-def _found(origin: RepositoryOrigin, project: Project) -> FoundCopies:
+def _find_copies(origin: RepositoryOrigin, project: Project) -> FoundCopies:
     paths = [one.text for one in project.proposals if one.kind == "copy"]
     if origin.folder is not None:
         return find_copies(origin.folder, paths)

@@ -55,50 +55,50 @@ _Inside = Callable[[Invocation, str, str], Iterable[str]]
 
 def inner_paths(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete PATH of the sandbox that the line names before it."""
-    return _named(context, typed, _entries)
+    return _complete_inside(context, typed, _entries)
 
 
 def inner_recordings(
     context: click.Context, _: click.Parameter, typed: str
 ) -> list[CompletionItem]:
     """Complete RECORDING of the sandbox that the line names before it."""
-    return _named(context, typed, _recordings)
+    return _complete_inside(context, typed, _recordings)
 
 
 def inner_branches(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete the branches that the sandbox's repositories are on."""
-    return _named(context, typed, _inner_branches)
+    return _complete_inside(context, typed, _inner_branches)
 
 
 def links(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete the share links of the sandbox that the line names before it."""
-    return _named(context, typed, _links)
+    return _complete_inside(context, typed, _links)
 
 
 def terminals(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete the terminals of the sandbox that the line names before it."""
-    return _named(context, typed, _terminals)
+    return _complete_inside(context, typed, _terminals)
 
 
 def commits(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete the commits of the sandbox that the line names before it."""
-    return _named(context, typed, _commits)
+    return _complete_inside(context, typed, _commits)
 
 
 def inbox_items(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete the ids of what waits for the person."""
-    return _asked(context, typed, _items_of)
+    return _complete_names(context, typed, _items_of)
 
 
-def _named(context: click.Context, typed: str, inside: _Inside) -> list[CompletionItem]:
+def _complete_inside(context: click.Context, typed: str, inside: _Inside) -> list[CompletionItem]:
     # Where an option waits for its value, click leaves the words before it unread.
     name = context.params.get("name") or next(iter(context.args), "")
     if not name or name.startswith("-"):
         return []
-    return _asked(context, typed, lambda invocation: inside(invocation, name, typed))
+    return _complete_names(context, typed, lambda invocation: inside(invocation, name, typed))
 
 
-def _asked(
+def _complete_names(
     context: click.Context, typed: str, names: Callable[[Invocation], Iterable[str]]
 ) -> list[CompletionItem]:
     invocation = context.find_object(Invocation)

@@ -40,7 +40,7 @@ def listened(
     told: bool | None = None
     while True:
         try:
-            with _opened(transport, stream_call(worker_id, after)) as stream:
+            with _open_stream(transport, stream_call(worker_id, after)) as stream:
                 told = False
                 for said in _frames(stream):
                     after = max(after, _seq_of(said))
@@ -66,12 +66,12 @@ def tailed(
 ) -> Iterator[WorkerEvent | WorkerDelta]:
     """Yield what `listened` yields: the events that are there, and what comes within a time. Raises
     what a request raises."""
-    with _opened(transport, stream_call(worker_id, after, tail_ms=tail_ms)) as stream:
+    with _open_stream(transport, stream_call(worker_id, after, tail_ms=tail_ms)) as stream:
         yield from _frames(stream)
 
 
 @contextmanager
-def _opened(transport: Transport, call: Call) -> Iterator[Stream]:
+def _open_stream(transport: Transport, call: Call) -> Iterator[Stream]:
     """Open a stream. The error for a stale cursor says how to go on."""
     try:
         with transport.open(call) as stream:
@@ -145,7 +145,7 @@ def _said(event: WorkerEvent) -> str:
     if event.event_type == "worker.request.received":
         return f"{event.said.get('request_id')} {event.said.get('method')}"
     pairs = {name: value for name, value in event.said.items() if name not in _APART}
-    return " ".join(f"{name}={_spelled(value)}" for name, value in pairs.items() if value)
+    return " ".join(f"{name}={_text_of(value)}" for name, value in pairs.items() if value)
 
 
 def _piece(piece: WorkerDelta) -> str:
@@ -175,5 +175,5 @@ def _words(params: Mapping[str, Json]) -> str:
     return " ".join(str(part) for part in (kind, words) if part)
 
 
-def _spelled(value: Json) -> str:
+def _text_of(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -21,7 +21,7 @@ def form_boundary(content_type: str) -> bytes | None:
     try:
         return read_boundary(content_type)
     except BadMultipart as error:
-        raise _refused(error) from error
+        raise _unreadable_form(error) from error
 
 
 async def store_files(pieces: AsyncIterator[bytes], boundary: bytes, store: Store) -> None:
@@ -75,7 +75,7 @@ class _Form:
             try:
                 self._events = self._form.feed(piece)
             except BadMultipart as error:
-                raise _refused(error) from error
+                raise _unreadable_form(error) from error
         return self._events.pop(0)
 
 
@@ -89,5 +89,5 @@ def _file_name(part: PartBegan) -> str:
     return name
 
 
-def _refused(error: BadMultipart) -> Invalid:
+def _unreadable_form(error: BadMultipart) -> Invalid:
     return Invalid(f"the form cannot be read: {error}", field="body")

@@ -14,7 +14,7 @@ operations = Operations()
 @operations.serves(Hooks.create)
 async def create_hook(context: RequestContext, body: api.HookBody) -> api.MadeHookView:
     made = await context.atoll.hooks.create(context.caller, body.source, body.name)
-    return answer_of(api.MadeHookView, made.hook, **_named(made.hook), secret=made.secret)
+    return answer_of(api.MadeHookView, made.hook, **_address_fields(made.hook), secret=made.secret)
 
 
 @operations.serves(Hooks.list)
@@ -44,8 +44,8 @@ async def take_report(context: RequestContext, source: str, hook: str) -> api.Ta
 
 
 def _view(hook: Hook) -> api.HookView:
-    return answer_of(api.HookView, hook, **_named(hook))
+    return answer_of(api.HookView, hook, **_address_fields(hook))
 
 
-def _named(hook: Hook) -> dict[str, object]:
+def _address_fields(hook: Hook) -> dict[str, object]:
     return {"hook_id": hook.id, "address": f"/v1/ingest/{hook.source}/{hook.id}"}

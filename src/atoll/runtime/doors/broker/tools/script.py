@@ -110,7 +110,7 @@ class ToolScript:
         if reply.refusal is not None:
             self._refuse(reply.refusal)
         else:
-            self._reply(*_shown(reply))
+            self._reply(*_print_answer(reply))
 
     def _reply(self, code: int, text: bytes) -> None:
         self.ended = True
@@ -139,7 +139,7 @@ def _call_line(body: bytes) -> bytes | None:
     )
 
 
-def _shown(reply: Reply) -> tuple[int, bytes]:
+def _print_answer(reply: Reply) -> tuple[int, bytes]:
     """Return the exit status and the text of an answer."""
     try:
         answer = msgspec.json.decode(reply.body, type=_Answer)

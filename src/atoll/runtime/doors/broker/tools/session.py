@@ -135,18 +135,18 @@ class ToolSession:
     async def _begin_anew(self) -> None:
         try:
             opening = self._opening
-            reply = await self._told(opening) if opening is not None else Reply(_LOST)
+            reply = await self._exchange(opening) if opening is not None else Reply(_LOST)
             if opening is None or reply.status != _OK:
                 return
             self._open(opening, reply)
-            await self._told(Message(request_line(None, "notifications/initialized", {})))
+            await self._exchange(Message(request_line(None, "notifications/initialized", {})))
             for uri in self._watched:
                 line = request_line(b'"atoll"', "resources/subscribe", {"uri": uri})
-                await self._told(Message(line, method="resources/subscribe"))
+                await self._exchange(Message(line, method="resources/subscribe"))
         finally:
             self._renewal = None
 
-    async def _told(self, message: Message) -> Reply:
+    async def _exchange(self, message: Message) -> Reply:
         """Send a message whose answer the client does not see."""
         fields = tuple(self._fields(message))
         return await OwnRequest().answered(

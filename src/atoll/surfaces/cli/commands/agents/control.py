@@ -156,7 +156,7 @@ def ask(
     api = invocation.api()
     which = which_agent(api, name, agent_id).id
     asked = partial(api.agents.ask, name, which, prompt)
-    _show(_asked(asked, waits=waits), as_json=as_json)
+    _show(_send_prompt(asked, waits=waits), as_json=as_json)
 
 
 @click.command("cards")
@@ -217,7 +217,7 @@ def _act(api: Client, name: str, agent_id: str | None, *, action: Action, as_jso
     _show(done, as_json=as_json)
 
 
-def _asked(ask_once: Callable[[], Agent], *, waits: bool) -> Agent:
+def _send_prompt(ask_once: Callable[[], Agent], *, waits: bool) -> Agent:
     """Send a prompt, again and again while that can help."""
     while True:
         try:

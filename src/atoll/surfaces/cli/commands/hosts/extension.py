@@ -235,7 +235,7 @@ def reap(invocation: Invocation, *, yes: bool, as_json: bool) -> None:
     if as_json:
         show_json(found.value if done is None else done.value)
     elif done is not None:
-        _told(done.problems)
+        _print_problems(done.problems)
         say(f"ended {done.ended} of {found.count}")
     if found.problems or (done is not None and done.problems):
         raise click.exceptions.Exit(FAILED)
@@ -247,9 +247,9 @@ def _show(found: StrayList) -> None:
         show_table(("EXTENSION", "MACHINE", "SANDBOX", "ENDS"), rows)
     else:
         say("no machine is left behind")
-    _told(found.problems)
+    _print_problems(found.problems)
 
 
-def _told(problems: Sequence[str]) -> None:
+def _print_problems(problems: Sequence[str]) -> None:
     for problem in problems:
         note(problem)

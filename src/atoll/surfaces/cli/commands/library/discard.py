@@ -40,7 +40,7 @@ def command(
     trees = WorkingTrees(invocation.api().transport)
     against = "base" if base else "uncommitted"
     found = trees.changes(name, (("repo", str(repo)), ("against", against)))
-    files = _named(found, paths, name)
+    files = _files_named(found, paths, name)
     if not yes:
         for line in file_lines(files):
             click.echo(line, err=True)
@@ -54,7 +54,7 @@ def command(
     say(f"`atoll rewind {name} {saved[0].saved}` brings them back")
 
 
-def _named(found: TreeChanges, paths: tuple[str, ...], name: str) -> list[ChangedFile]:
+def _files_named(found: TreeChanges, paths: tuple[str, ...], name: str) -> list[ChangedFile]:
     """Return the changed files that the paths name. Raises `NotFound` for a path without any."""
     chosen: dict[str, ChangedFile] = {}
     for path in paths:

@@ -76,7 +76,7 @@ def show(invocation: Invocation, sandbox: str, *, as_json: bool) -> None:
         show_json(found.value)
     else:
         _show(found)
-        _since(found)
+        _print_history(found)
 
 
 @command.command("default")
@@ -165,7 +165,7 @@ def _row(one: RouteCandidate) -> tuple[str, ...]:
     return one.extension, one.host or one.region or "-", one.isolation, price, median, verdict
 
 
-def _since(found: Route) -> None:
+def _print_history(found: Route) -> None:
     for one in found.attempts:
         say(f"{one.at} {_place(one)}: {one.reason or 'ready'}")
     for move in found.moves:

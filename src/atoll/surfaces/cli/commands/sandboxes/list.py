@@ -45,7 +45,7 @@ def command(
     if watch:
         _watch(api, states, group, as_json=as_json)
     else:
-        show_sandboxes(_found(api, states, group), as_json=as_json)
+        show_sandboxes(_list_sandboxes(api, states, group), as_json=as_json)
 
 
 def _group(api: Client, name: str) -> str:
@@ -56,7 +56,7 @@ def _group(api: Client, name: str) -> str:
     return group
 
 
-def _found(api: Client, states: tuple[str, ...], group: str | None) -> list[Sandbox]:
+def _list_sandboxes(api: Client, states: tuple[str, ...], group: str | None) -> list[Sandbox]:
     return [one for one in api.sandboxes.list(states=states) if group in (None, one.task.group)]
 
 
@@ -66,7 +66,7 @@ def _watch(api: Client, states: tuple[str, ...], group: str | None, *, as_json: 
     with watching(api.transport, SHOWN) as events:
         while True:
             try:
-                found = _found(api, states, group)
+                found = _list_sandboxes(api, states, group)
             except Unavailable as error:
                 note(f"atoll: {error.message}; waiting for the server to come back")
                 found = None

@@ -227,7 +227,9 @@ def _make_all(
     invocation: Invocation, several: Several, asked: list[Job], manner: _Manner
 ) -> list[Sandbox]:
     """Make the sandboxes of all jobs, and fill those that this machine may wait for."""
-    begun = several.each(asked, lambda job: _made(invocation, job, manner), name=_agent_of)
+    begun = several.each(
+        asked, lambda job: _create_sandbox(invocation, job, manner), name=_agent_of
+    )
     if manner.sends:
         begun = several.each(
             begun, lambda one: (one[0], _filled(invocation, *one)), name=lambda one: name_of(one[1])
@@ -328,7 +330,7 @@ def _filled(invocation: Invocation, job: Job, made: Sandbox) -> Sandbox:
     return task_begun(api, ready) if job.prompt is not None else ready
 
 
-def _made(invocation: Invocation, job: Job, manner: _Manner) -> tuple[Job, Sandbox]:
+def _create_sandbox(invocation: Invocation, job: Job, manner: _Manner) -> tuple[Job, Sandbox]:
     api = invocation.api()
     found = origins(api, job.plan, base=job.base)
     if manner.project and found:

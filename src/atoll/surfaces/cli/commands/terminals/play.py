@@ -50,7 +50,7 @@ def command(invocation: Invocation, recording: str, *, speed: float, idle_limit:
     """Play a recording: an asciicast file, or one that lies in a sandbox."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise Invalid("play needs a terminal; `atoll record NAME --export REC` prints the file")
-    with _opened(invocation, recording) as file:
+    with _open_recording(invocation, recording) as file:
         header = _header(file, recording)
         with RawTty(questions=False) as tty:
             cols, rows = tty.size
@@ -60,7 +60,7 @@ def command(invocation: Invocation, recording: str, *, speed: float, idle_limit:
             note(f"recorded at {header.term.cols} x {header.term.rows}: this terminal is smaller")
 
 
-def _opened(invocation: Invocation, recording: str) -> BinaryIO:
+def _open_recording(invocation: Invocation, recording: str) -> BinaryIO:
     """Open the file, fetched first when it lies in a sandbox."""
     path = Path(recording)
     name, colon, wanted = recording.partition(":")

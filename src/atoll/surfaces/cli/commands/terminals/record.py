@@ -139,7 +139,7 @@ def _export(api: Client, name: str, recording: str, output: str | None) -> None:
     call = get("sandboxes", name, "recordings", recording_id(api, name, recording))
     output = None if output == PIPE else output
     try:
-        with api.transport.open(call) as stream, _opened(output) as file:
+        with api.transport.open(call) as stream, _open_output(output) as file:
             while data := stream.read():
                 file.write(data)
     except FileExistsError as error:
@@ -148,7 +148,7 @@ def _export(api: Client, name: str, recording: str, output: str | None) -> None:
         raise Failed(f"{output or 'stdout'} cannot be written: {error.strerror}") from error
 
 
-def _opened(output: str | None) -> AbstractContextManager[BinaryIO | GuardedStream]:
+def _open_output(output: str | None) -> AbstractContextManager[BinaryIO | GuardedStream]:
     """Open the output. A new file is its owner's only: it shows what a terminal showed."""
     if output is None:
         return nullcontext(GuardedStream(sys.stdout.buffer))

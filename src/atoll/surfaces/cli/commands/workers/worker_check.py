@@ -55,10 +55,10 @@ def check(invocation: Invocation, *, backend: str | None, profile: str | None, a
         "teardown": {"policy": "immediate"},
     }
     with _removed(invocation, workers, given(body)) as name:
-        _told("isolation", _wall(worker_up(workers, name)))
+        _print_finding("isolation", _wall(worker_up(workers, name)))
         request_id = new_request_id()
-        _told("request", _one_receipt(workers, name, request_id))
-        _told("stream", _resumed(invocation, name, request_id))
+        _print_finding("request", _one_receipt(workers, name, request_id))
+        _print_finding("stream", _resumed(invocation, name, request_id))
 
 
 @contextmanager
@@ -73,10 +73,10 @@ def _removed(invocation: Invocation, workers: Workers, body: WorkerBody) -> Iter
         *_, last = followed(invocation.api().transport, name, after=0)
         if leftovers := last.said.get("leftovers"):
             raise Failed(f"The backend left something of {name} behind: {leftovers}")
-        _told("stop", f"nothing is left after {last.seq} events")
+        _print_finding("stop", f"nothing is left after {last.seq} events")
 
 
-def _told(what: str, words: str) -> None:
+def _print_finding(what: str, words: str) -> None:
     say(f"{what + ':':11}{words}")
 
 
