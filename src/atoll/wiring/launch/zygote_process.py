@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import sys
+import time
 from pathlib import Path
 from typing import NoReturn
 
@@ -26,23 +27,48 @@ from atoll.zygote.wall import cgroups, hierarchies
 START_SECONDS = 30.0
 STOP_SECONDS = 60.0
 _LOG_TAIL_BYTES = 2000
+_NUMBER = 1
+_CONNECT_SECONDS = 0.02
 _KEPT_VARIABLES = ("LANG", "LC_ALL", "TZ", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 
 
 def ask(home: Home, request: wire.Request, seconds: float = 10.0) -> wire.Answer | None:
     """Ask the zygote one question; None when no zygote listens. Raises `Unavailable` when it
     hangs."""
+    deadline = time.monotonic() + seconds
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as link:
         link.settimeout(seconds)
         try:
-            link.connect(str(home.socket))
-            link.send(wire.encode_request(1, request))
-            packet = link.recv(wire.MAX_MESSAGE_BYTES)
+            _connect(link, home, deadline)
+            link.send(wire.encode_request(_NUMBER, request))
+            return _answer(link, deadline)
         except TimeoutError as err:
             raise Unavailable(f"the zygote of {home.root} does not answer") from err
         except OSError:
             return None
-    return wire.decode_answer(packet).answer if packet else None
+
+
+def _connect(link: socket.socket, home: Home, deadline: float) -> None:
+    """Connect, once the zygote has taken those who came before."""
+    while True:
+        try:
+            link.connect(str(home.socket))
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise TimeoutError from None
+            time.sleep(_CONNECT_SECONDS)
+        else:
+            return
+
+
+def _answer(link: socket.socket, deadline: float) -> wire.Answer | None:
+    """Return the answer to the request; the end of a sandbox may be reported before it."""
+    while packet := link.recv(wire.MAX_MESSAGE_BYTES):
+        answered = wire.decode_answer(packet)
+        if answered.number == _NUMBER:
+            return answered.answer
+        link.settimeout(max(_CONNECT_SECONDS, deadline - time.monotonic()))
+    return None
 
 
 def running(home: Home) -> int | None:
