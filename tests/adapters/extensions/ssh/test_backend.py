@@ -55,7 +55,7 @@ async def server() -> AsyncIterator[SshServer]:
 
 
 @pytest.fixture
-async def by_id(server: SshServer, tmp_path: Path) -> Known:
+async def known(server: SshServer, tmp_path: Path) -> Known:
     """One host, `box`, which lets us in."""
     identity = SshIdentity(tmp_path / "ssh", "atoll-test")
     server.authorize(await identity.authorized_line())

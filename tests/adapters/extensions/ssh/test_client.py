@@ -14,7 +14,7 @@ HOST = SshHost("ssh://ada@192.0.2.1", "ssh-ed25519 AAAA", "/absent")
 
 def client_of(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> SshClient:
     """Return a client whose program is a script."""
-    monkeypatch.setattr(module, "openssh", lambda _name: ("sh", "-c", script, "ssh"))
+    monkeypatch.setattr(module, "openssh_argv", lambda _name: ("sh", "-c", script, "ssh"))
     return SshClient("box", HOST, folder)
 
 
