@@ -81,8 +81,8 @@ def _readable(fd: int, timeout: float | None) -> bool:
 
 
 class WarmProgram:
-    """Forks a program from one warm process, which ends with this one. A module that is not
-    installed is looked for `within` the current directory."""
+    """Forks a program from one warm process, which ends with this one. `within`: Python looks for
+    the module in the current directory, too."""
 
     def __init__(self, module: str, *, within: bool = False) -> None:
         self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

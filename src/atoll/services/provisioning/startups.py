@@ -92,13 +92,13 @@ class Startups:
         except StoreUnavailable:
             raise  # nothing is wrong with the sandbox: it is taken up again
         except BackendFailed as err:
-            await self._elsewhere(Tried(sandbox, began, err.reason), live, outcomes)
+            await self._try_elsewhere(Tried(sandbox, began, err.reason), live, outcomes)
         except AtollError as err:
-            await self._broke(sandbox, err.reason, live, outcomes)
+            await self._report_failure(sandbox, err.reason, live, outcomes)
         except Exception as err:  # noqa: BLE001 - the task's root
             _log.exception("provisioning_broke", sandbox=sandbox.id)
             reason = f"Provisioning broke unexpectedly ({type(err).__name__}); the log says more."
-            await self._broke(sandbox, reason, live, outcomes)
+            await self._report_failure(sandbox, reason, live, outcomes)
         else:
             noted = self._rerouting.noted(Tried(sandbox, began))
             reached, lines = up.reached(work.generation), await live.taken()
@@ -121,12 +121,12 @@ class Startups:
             known = await rows.sandboxes.get(sandbox.id)
         return sandbox if known is None else replace(sandbox, agents=known.agents)
 
-    async def _elsewhere(self, tried: Tried, live: LiveLog, outcomes: Outcomes) -> None:
+    async def _try_elsewhere(self, tried: Tried, live: LiveLog, outcomes: Outcomes) -> None:
         """Have the next candidate try, once nothing stands at the one that failed. Two walls, and
         two bills, are never there at once."""
         sandbox, reason, also = tried.sandbox, tried.reason or "", self._rerouting.noted(tried)
         left = await self._rerouting.left(sandbox)
-        standing = await self._standing(sandbox) if left else ""
+        standing = await self._remains(sandbox) if left else ""
         if standing:
             reason = f"{reason} It was tried nowhere else, as this may still stand: {standing}"
         for candidate in () if standing else left:
@@ -145,9 +145,9 @@ class Startups:
                 reason = f"{reason} {place(candidate)} was skipped: {err.message.rstrip('.')}."
             else:
                 return
-        await self._broke(sandbox, reason, live, outcomes, also=also)
+        await self._report_failure(sandbox, reason, live, outcomes, also=also)
 
-    async def _standing(self, sandbox: Sandbox) -> str:
+    async def _remains(self, sandbox: Sandbox) -> str:
         """Tear down what a failed attempt left. Returns what may still stand there."""
         try:
             report = await self._provisioning.tear_down(sandbox, keep_state=False)
@@ -157,7 +157,7 @@ class Startups:
             return err.message
         return "; ".join(report.leftovers)
 
-    async def _broke(
+    async def _report_failure(
         self,
         sandbox: Sandbox,
         reason: str,

@@ -83,7 +83,7 @@ class Teardowns:
     ) -> CleanupReport | TeardownFailed:
         """Return the result of one attempt, and say meanwhile when it takes long."""
         async with asyncio.TaskGroup() as tasks:
-            attempt = tasks.create_task(self._torn(sandbox, work))
+            attempt = tasks.create_task(self._tear_down(sandbox, work))
             await asyncio.wait({attempt}, timeout=SLOW_SECONDS)
             if not attempt.done():
                 reason = f"{sandbox.profile.extension} has been ending it for {SLOW_SECONDS:g} s."
@@ -91,7 +91,7 @@ class Teardowns:
                 await outcomes.guard(lambda one: outcomes.outcome(one, slow), sandbox.id)
         return attempt.result()
 
-    async def _torn(self, sandbox: Sandbox, work: Teardown) -> CleanupReport | TeardownFailed:
+    async def _tear_down(self, sandbox: Sandbox, work: Teardown) -> CleanupReport | TeardownFailed:
         """Return what was removed, or why nothing could be."""
         await self._collect(sandbox)
         try:

@@ -29,14 +29,16 @@ _GONE = frozenset({State.DESTROYING, State.DESTROYED})
 
 
 @asynccontextmanager
-async def explained(before: Sandbox, look: Callable[[], Awaitable[Sandbox]]) -> AsyncIterator[None]:
+async def conflict_when_ended(
+    before: Sandbox, look: Callable[[], Awaitable[Sandbox]]
+) -> AsyncIterator[None]:
     """Replace an `Unavailable` raised in the context by a `Conflict` when the sandbox was ended
     since `before`. `look` returns the sandbox as it now is."""
     try:
         yield
     except Unavailable as error:
         now = await look()
-        if not _ended(before, now):
+        if not _has_ended(before, now):
             raise
         raise _conflict(now) from error
 
@@ -54,13 +56,16 @@ class SandboxClient:
 
     async def call(self, call: RuntimeCall[T]) -> T:
         """Send a small request and read the whole answer."""
-        async with explained(self._before, self._look):
+        async with conflict_when_ended(self._before, self._look):
             return await self._client.call(call)
 
     @asynccontextmanager
     async def stream(self, call: RuntimeCall[bytes]) -> AsyncIterator[RuntimeStream]:
         """Send a request and read the answer as it comes."""
-        async with explained(self._before, self._look), self._client.stream(call) as answer:
+        async with (
+            conflict_when_ended(self._before, self._look),
+            self._client.stream(call) as answer,
+        ):
             yield answer
 
     def attach(self, path: str, query: Query = ()) -> AbstractAsyncContextManager[Channel]:
@@ -125,7 +130,7 @@ class RuntimeAccess:
             # What began it may not be done yet: its processes may still be ending.
             sandbox = await self._lookup.get(caller, sandbox.id)
             sandbox = await self._waits.wait(sandbox, settled=True)
-        async with explained(sandbox, lambda: self._lookup.refresh(sandbox)):
+        async with conflict_when_ended(sandbox, lambda: self._lookup.refresh(sandbox)):
             if sandbox.state in RUNNING:
                 yield sandbox, self._runtimes.client(sandbox)
             elif keeps_files(sandbox):
@@ -140,7 +145,7 @@ class RuntimeAccess:
         return self._runtimes.client(sandbox)
 
 
-def _ended(before: Sandbox, now: Sandbox) -> bool:
+def _has_ended(before: Sandbox, now: Sandbox) -> bool:
     """Return whether the processes that were called have ended. One that was not running
     may be started meanwhile: then the same call soon works."""
     if now.state in _GONE or now.generation != before.generation:

@@ -28,7 +28,7 @@ START_SECONDS = 30.0
 STOP_SECONDS = 60.0
 _LOG_TAIL_BYTES = 2000
 _NUMBER = 1
-_CONNECT_SECONDS = 0.02
+_RETRY_SECONDS = 0.02
 _KEPT_VARIABLES = ("LANG", "LC_ALL", "TZ", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 
 
@@ -56,7 +56,7 @@ def _connect(link: socket.socket, home: Home, deadline: float) -> None:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise TimeoutError from None
-            time.sleep(_CONNECT_SECONDS)
+            time.sleep(_RETRY_SECONDS)
         else:
             return
 
@@ -67,7 +67,10 @@ def _answer(link: socket.socket, deadline: float) -> wire.Answer | None:
         answered = wire.decode_answer(packet)
         if answered.number == _NUMBER:
             return answered.answer
-        link.settimeout(max(_CONNECT_SECONDS, deadline - time.monotonic()))
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        link.settimeout(left)
     return None
 
 
