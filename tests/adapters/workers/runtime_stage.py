@@ -24,7 +24,7 @@ from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.adapters.workspaces.empty import EmptyWorkspaces
 from atoll.domain.agents.agent import Agent as CatalogueAgent
 from atoll.domain.hosts.host import Host
-from atoll.domain.ids import SandboxId
+from atoll.domain.ids import SandboxId, WorkerKey
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.workers.create import CreateWorker, WorkerId
 from atoll.domain.workers.heartbeat import Lease
@@ -162,7 +162,7 @@ class RuntimeHarness(WorkerHostHarness):
     @pytest.fixture
     def worker(self, stage: RuntimeStage) -> WorkerRecord:
         created = CreateWorker(WorkerId("w"), profile="wall")
-        key = stage.ground.ids.worker()
+        key = WorkerKey(stage.ground.ids.new("wk"))
         head = (key, LOCAL_PERSON.org_id, LOCAL_PERSON.id, created, Worker(created.worker_id))
         return WorkerRecord(*head, Lease(1, NOW), NOW)
 

@@ -239,7 +239,7 @@ class ApprovalRequests:
         now = self._ground.clock.now()
         life = COMMAND_LIFE if isinstance(ask, CommandAsk) else ASK_LIFE
         return Approval(
-            id=self._ground.ids.approval(),
+            id=ApprovalId(self._ground.ids.new("ap")),
             org_id=sandbox.org_id,
             owner=owner,
             requester=Requester(sandbox.id, sandbox.name, sandbox.generation, ask_id),

@@ -61,7 +61,7 @@ class DashboardComments:
         `Invalid`, `LimitReached`."""
         dashboard, said = (await self._dashboards.get(caller, ref)).dashboard, read_comment(text)
         comment = DashboardComment(
-            id=self._ground.ids.comment(),
+            id=CommentId(self._ground.ids.new("cmt")),
             dashboard_id=dashboard.id,
             org_id=dashboard.org_id,
             item_id=read_item_id(item_id),

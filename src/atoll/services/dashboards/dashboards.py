@@ -237,7 +237,7 @@ class Dashboards:
     ) -> SeenDashboard:
         now = self._ground.clock.now()
         dashboard = Dashboard(
-            id=self._ground.ids.dashboard(),
+            id=DashboardId(self._ground.ids.new("dsh")),
             org_id=caller.org_id,
             owner=caller.id,
             name=read_name(name),

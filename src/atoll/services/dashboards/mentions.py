@@ -126,7 +126,7 @@ class DashboardMentions:
         if await rows.members.get(dashboard.org_id, wanted.person) is None:
             return
         mention = DashboardMention(
-            self._ground.ids.mention(),
+            MentionId(self._ground.ids.new("mnt")),
             dashboard.org_id,
             dashboard.id,
             item_id,
@@ -186,7 +186,7 @@ class DashboardMentions:
 
     def _of_comment(self, comment: DashboardComment, person: PrincipalId) -> DashboardMention:
         return DashboardMention(
-            self._ground.ids.mention(),
+            MentionId(self._ground.ids.new("mnt")),
             comment.org_id,
             comment.dashboard_id,
             comment.item_id,

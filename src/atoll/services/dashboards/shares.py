@@ -7,6 +7,7 @@ import secrets
 
 from atoll.domain.dashboards.dashboard import Dashboard, check_manages
 from atoll.domain.event import Json
+from atoll.domain.ids import ShareId
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
 from atoll.domain.people.principal import Principal
 from atoll.domain.people.share import Guest, Share, ShareRequest, expiry
@@ -31,7 +32,7 @@ class DashboardShares:
         dashboard = await self._managed(caller, ref)
         now, secret = self._ground.clock.now(), spell_secret(secrets.token_bytes(SECRET_BYTES))
         share = Share(
-            id=self._ground.ids.share(),
+            id=ShareId(self._ground.ids.new("sh")),
             org_id=dashboard.org_id,
             owner=dashboard.owner,
             sandbox_id=None,

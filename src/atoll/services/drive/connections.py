@@ -15,6 +15,7 @@ import msgspec
 
 from atoll.domain.drive.drive import BegunConnection, DriveAccess
 from atoll.domain.errors import AtollError, Forbidden, NotFound, Unauthenticated
+from atoll.domain.ids import SecretId
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
 from atoll.domain.people.principal import Principal
 from atoll.domain.secrets.secret import Secret, Use, bound_to
@@ -177,7 +178,8 @@ class DriveConnections:
             before = await _kept(rows, caller)
             if before is None:
                 named = Secret(
-                    self._ground.ids.secret(), caller.org_id, caller.id, SECRET_NAME, PERSON_SCOPE,
+                    SecretId(self._ground.ids.new("sec")), caller.org_id, caller.id,
+                    SECRET_NAME, PERSON_SCOPE,
                     use, 0, "", "", 0, now, now,
                 )  # fmt: skip
             else:

@@ -56,7 +56,9 @@ class Hooks:
         """Return a new hook and its secret. Raises `Invalid`, `Forbidden`, `LimitReached`."""
         _check(caller)
         now, key = self._ground.clock.now(), self._ground.ids.signing_key()[:KEY_BYTES].hex()
-        hook = Hook(self._ground.ids.hook(), caller.org_id, caller.id, source, name, now)
+        hook = Hook(
+            HookId(self._ground.ids.new("hook")), caller.org_id, caller.id, source, name, now
+        )
         async with self._ground.store.begin() as rows:
             if len(await rows.hooks.of(caller.org_id, caller.id)) >= MAX_HOOKS:
                 raise LimitReached(f"you have {MAX_HOOKS} hooks already: remove one first")

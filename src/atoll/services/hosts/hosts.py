@@ -24,7 +24,7 @@ from atoll.domain.hosts.reading import (
     read_overcommit,
     read_word,
 )
-from atoll.domain.ids import PERSONAL_ORG, OrgId
+from atoll.domain.ids import PERSONAL_ORG, HostId, OrgId
 from atoll.domain.people.principal import Principal
 from atoll.domain.placement import HostLoad
 from atoll.domain.profile.schema import profile_id
@@ -118,7 +118,7 @@ class Hosts:
             raise Invalid("`local` is this machine: give the host another name", field="name")
         key = await self._key(new)
         made = Host(
-            self._ground.ids.host(),
+            HostId(self._ground.ids.new("ho")),
             name,
             HostKind.SSH,
             self._ground.clock.now(),

@@ -129,7 +129,7 @@ class KeptWorktrees:
         self, caller: Principal, sandbox: Sandbox, *, with_secrets: bool
     ) -> KeptWorktree:
         query = (*EVERY_FILE, *((WITH_SECRETS,) if with_secrets else ()))
-        kept_id = self._identifiers.kept()
+        kept_id = self._identifiers.new("kept")
         async with self._shelf.draft(kept_id) as draft:
             # Before the first byte: a sparse file inside may claim more than the disk has.
             total = await self._calls.look(caller, sandbox.id, total_files(EVERY_FILE))

@@ -189,7 +189,7 @@ class HeldPushes:
     ) -> KeptWorktree:
         if len(others) >= MAX_HELD:
             raise LimitReached(f"{sandbox.name} holds {MAX_HELD} branches already.")
-        kept_id, now = self._ground.ids.kept(), self._ground.clock.now()
+        kept_id, now = self._ground.ids.new("kept"), self._ground.clock.now()
         full = f"refs/heads/{push.branch}"
         taking = self._workspaces.taken_out(sandbox, client, number, ref=full, script=HELD_BUNDLE)
         async with taking as (intake, refs), self._shelf.draft(kept_id) as draft:

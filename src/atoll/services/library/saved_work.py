@@ -44,7 +44,7 @@ class SavedWork:
     ) -> None:
         """Keep a bundle of each repository's work and, where git does not contain all of it, the
         whole tree. See the port."""
-        kept_id = self._identifiers.kept()
+        kept_id = self._identifiers.new("kept")
         async with self._shelf.draft(kept_id) as draft:
             bundles, covered = await self._bundles(sandbox, client, draft)
             tree = await _has_files(client, covered)
@@ -62,7 +62,7 @@ class SavedWork:
 
     async def save_commits(self, sandbox: Sandbox, client: RuntimeClient) -> None:
         """See the port."""
-        kept_id = self._identifiers.kept()
+        kept_id = self._identifiers.new("kept")
         async with self._shelf.draft(kept_id) as draft:
             bundles, _ = await self._bundles(sandbox, client, draft)
             if bundles:

@@ -26,7 +26,7 @@ from atoll.domain.errors import (
     Unavailable,
 )
 from atoll.domain.event import Json
-from atoll.domain.ids import AgentLoginId, OrgId, PrincipalId
+from atoll.domain.ids import AgentLoginId, OrgId, PrincipalId, SecretId
 from atoll.domain.logins.agent_login import (
     ANSWER_TIME,
     EARLY,
@@ -160,8 +160,8 @@ class AgentLogins:
         _check_person(caller)
         agent, now = find(request.agent), self._ground.clock.now()
         record = AgentLoginRecord(
-            self._ground.ids.agent_login(), caller.org_id, caller.id, agent.name,
-            self._ground.ids.secret(), now, AgentLogin(request.method),
+            AgentLoginId(self._ground.ids.new("alg")), caller.org_id, caller.id, agent.name,
+            SecretId(self._ground.ids.new("sec")), now, AgentLogin(request.method),
         )  # fmt: skip
         if request.method is LoginMethod.API_KEY:
             record = replace(record, provider=key_provider(agent, request.provider))

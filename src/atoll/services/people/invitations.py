@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atoll.domain.errors import Conflict, LimitReached, NotFound
+from atoll.domain.ids import InvitationId
 from atoll.domain.people.claims import unique_name
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
 from atoll.domain.people.organization import (
@@ -73,7 +74,7 @@ class Invitations:
                     f"{found.name} has {MAX_INVITATIONS} invitations already: revoke one first."
                 )
             made = Invitation(
-                id=self._ground.ids.invitation(),
+                id=InvitationId(self._ground.ids.new("inv")),
                 org_id=found.id,
                 role=request.role,
                 groups=read_groups(request.groups),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from atoll.domain.errors import Conflict
-from atoll.domain.ids import PERSONAL_ORG
+from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.name import printable_name
 from atoll.domain.people.organization import (
@@ -95,7 +95,7 @@ class Organizations:
         now = self._ground.clock.now()
         async with self._ground.store.begin() as rows:
             first = await rows.organizations.get(PERSONAL_ORG) is None
-            org_id = PERSONAL_ORG if first else self._ground.ids.organization()
+            org_id = PERSONAL_ORG if first else OrgId(self._ground.ids.new("org"))
             made = Organization(org_id, read_slug(slug), printable_name(name), now)
             await rows.organizations.put(made)
             owner = self._member_of(made, LOCAL_PERSON if first else caller)
@@ -208,7 +208,7 @@ class Organizations:
             check_kind(ActorKind.AUTOMATION, role)
             account = Member(
                 found.id,
-                self._ground.ids.service_account(),
+                PrincipalId(self._ground.ids.new("svc")),
                 ActorKind.AUTOMATION,
                 printable_name(name),
                 "",

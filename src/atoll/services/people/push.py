@@ -4,6 +4,7 @@ What is pushed, and when, is `push_delivery`'s.
 """
 
 from atoll.domain.errors import LimitReached, NotFound
+from atoll.domain.ids import PushSubscriptionId
 from atoll.domain.people.principal import Principal
 from atoll.domain.people.push import PushSubscription, PushTarget
 from atoll.ports.senders.push import PushSender
@@ -28,7 +29,7 @@ class PushSubscriptions:
         browsers."""
         await self._sender.check(target.endpoint)
         subscription = PushSubscription(
-            id=self._ground.ids.push_subscription(),
+            id=PushSubscriptionId(self._ground.ids.new("push")),
             org_id=caller.org_id,
             owner=caller.id,
             target=target,

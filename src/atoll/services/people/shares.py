@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from atoll.domain.dashboards.dashboard import Dashboard
 from atoll.domain.errors import AtollError, LimitReached, NotFound
 from atoll.domain.event import EventDraft, Json, dashboard_stream, sandbox_stream
-from atoll.domain.ids import DashboardId, SandboxId
+from atoll.domain.ids import DashboardId, GuestId, SandboxId, ShareId
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
 from atoll.domain.people.name import own_name, unlike_names
 from atoll.domain.people.principal import GuestAccess, Principal
@@ -88,7 +88,7 @@ class Shares:
         check_not_gone(sandbox, "shared")
         now, secret = self._clock.now(), spell_secret(secrets.token_bytes(SECRET_BYTES))
         share = Share(
-            id=self._identifiers.share(),
+            id=ShareId(self._identifiers.new("sh")),
             org_id=sandbox.org_id,
             owner=sandbox.owner,
             sandbox_id=sandbox.id,
@@ -146,7 +146,7 @@ class Shares:
         if known is not None:
             return known
         now, session = self._clock.now(), spell_secret(secrets.token_bytes(SECRET_BYTES))
-        guest_id = self._identifiers.guest()
+        guest_id = GuestId(self._identifiers.new("guest"))
         shown = guest_name(guest_id)
         if name is not None:
             shown = await self._checked_name(name, secret)

@@ -78,7 +78,7 @@ class Tokens:
         given = granted_capabilities(own, request.capabilities, inside=sandbox_id is not None)
         maker = caller.token
         token = Token(
-            id=self._ground.ids.token(),
+            id=TokenId(self._ground.ids.new("tok")),
             org_id=owner.org_id,
             owner=owner.id,
             name=printable_name(request.name),

@@ -277,7 +277,7 @@ def seen(project: SandboxProject | None) -> SetupSeen:
 def _new(sandbox: Sandbox, request: PreviewRequest, ground: Ground) -> Preview:
     now = ground.clock.now()
     return Preview(
-        id=ground.ids.preview(),
+        id=PreviewId(ground.ids.new("pv")),
         org_id=sandbox.org_id,
         owner=sandbox.owner,
         sandbox_id=sandbox.id,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from atoll.domain.ids import OrgId
+from atoll.domain.ids import OrgId, RouteId
 from atoll.domain.profile.profile import Profile
 from atoll.domain.profile.route import extension_name, policy_of
 from atoll.domain.routes.candidate import Need, image_kind
@@ -170,7 +170,7 @@ class Routing:
         if chosen is None:
             raise no_route(decision, field="host" if decision.request.host else "route")
         record = RouteRecord(
-            self._ground.ids.route(),
+            RouteId(self._ground.ids.new("rt")),
             sandbox.id,
             sandbox.org_id,
             sandbox.owner,

@@ -17,6 +17,7 @@ import msgspec
 from atoll.domain.compose.stack import Stack
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, LimitReached
 from atoll.domain.event import Json
+from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.demands import MOUNTS, demands_of
 from atoll.domain.profile.profile import Profile
@@ -340,7 +341,7 @@ class Admission:
             caller=caller,
             now=self._ground.clock.now(),
             taken=taken,
-            sandbox_id=self._ground.ids.sandbox(),
+            sandbox_id=SandboxId(self._ground.ids.new("sb")),
             allow_loopback=self._settings.allow_loopback_remotes,
             mount_roots=self._settings.mount_roots,
         )

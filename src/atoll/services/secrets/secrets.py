@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.event import Json
 from atoll.domain.hooks.hook import bound_to as hook_binding
-from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId, SecretId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.schema import profile_id
@@ -275,7 +275,7 @@ class Secrets:
             older = replace(before.secret, owner=caller.id)
             return replace(older, use=use, version=older.version + 1, updated_at=now)
         return Secret(
-            id=self._ground.ids.secret(),
+            id=SecretId(self._ground.ids.new("sec")),
             org_id=caller.org_id,
             owner=caller.id,
             name=name,

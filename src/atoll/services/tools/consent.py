@@ -110,7 +110,7 @@ class Consent:
         return Pending(wanted.id)
 
     def _request(self, sandbox: Sandbox, ask: ToolAsk) -> Approval:
-        now, identifier = self._ground.clock.now(), self._ground.ids.approval()
+        now, identifier = self._ground.clock.now(), ApprovalId(self._ground.ids.new("ap"))
         return Approval(
             id=identifier,
             org_id=sandbox.org_id,

@@ -73,7 +73,7 @@ class WakeGiving:
         waking = await rows.wakings.get(sandbox_id)
         if sandbox is None or waking is None or sandbox.state not in RUNNING:
             return sandbox, None
-        due = WakeDue(self._ground.ids.wake(), self._ground.clock.now())
+        due = WakeDue(self._ground.ids.new("wake"), self._ground.clock.now())
         after, instruction = step(waking, due)
         if after != waking:
             await rows.wakings.put(sandbox, after)

@@ -82,7 +82,7 @@ class Webhooks:
             if len(await rows.webhooks.of(caller.org_id, caller.id)) >= MAX_WEBHOOKS:
                 raise LimitReached(f"You have {MAX_WEBHOOKS} webhooks already: remove one first.")
             webhook = Webhook(
-                id=self._ground.ids.webhook(),
+                id=WebhookId(self._ground.ids.new("whk")),
                 org_id=caller.org_id,
                 owner=caller.id,
                 url=url,

@@ -70,7 +70,7 @@ class Desktops:
             if len(mine) >= MAX_DESKTOPS:
                 raise LimitReached(f"You have linked {MAX_DESKTOPS} desktops: unlink one first.")
             made = Desktop(
-                self._ground.ids.desktop(),
+                DesktopId(self._ground.ids.new("dk")),
                 caller.org_id,
                 caller.id,
                 name,

@@ -183,7 +183,7 @@ class WorkerPlaces:
     async def _record(self, worker: WorkerRecord, decision: Decision, place: str) -> RouteId:
         """Store a decision, as those of sandboxes are."""
         record = RouteRecord(
-            self._ground.ids.route(),
+            RouteId(self._ground.ids.new("rt")),
             SandboxId(place),
             worker.org_id,
             worker.owner,

@@ -11,6 +11,7 @@ from typing import Final
 
 from atoll.domain.agents.acp.added import is_added
 from atoll.domain.errors import Conflict, Invalid, LimitReached, NotFound
+from atoll.domain.ids import WorkerKey
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
@@ -194,7 +195,7 @@ class Workers:
     def _new(self, caller: Principal, request: CreateWorker) -> WorkerRecord:
         now = self._ground.clock.now()
         return WorkerRecord(
-            self._ground.ids.worker(),
+            WorkerKey(self._ground.ids.new("wk")),
             caller.org_id,
             caller.id,
             request,

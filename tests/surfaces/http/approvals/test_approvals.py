@@ -30,7 +30,7 @@ async def asked(
     ground = atoll.ground
     now = ground.clock.now()
     approval = Approval(
-        ApprovalId(ground.ids.approval()),
+        ApprovalId(ApprovalId(ground.ids.new("ap"))),
         OrgId(org),
         PrincipalId(owner),
         Requester(box.id, box.name, 1, "ask_1"),

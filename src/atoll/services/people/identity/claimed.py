@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import structlog
 
 from atoll.domain.errors import AtollError
-from atoll.domain.ids import PERSONAL_ORG, OrgId
+from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId
 from atoll.domain.people.claims import ClaimedPerson, ClaimedRole, unique_name
 from atoll.domain.people.organization import Member, Organization, check_owner_stays
 from atoll.domain.people.person import Person
@@ -54,7 +54,7 @@ class ClaimedMemberships:
             person = known
             if person is None:
                 person = Person(
-                    self._ground.ids.person(),
+                    PrincipalId(self._ground.ids.new("usr")),
                     realm.issuer,
                     claimed.subject,
                     claimed.name,

@@ -73,7 +73,7 @@ class PersonSessions:
         for one in older[: max(0, len(older) - MAX_SESSIONS + 1)]:
             await rows.person_sessions.remove(one.id)
         session = PersonSession(
-            id=self._ground.ids.session(),
+            id=SessionId(self._ground.ids.new("ses")),
             person=ticket.person,
             realm=ticket.realm,
             issuer=ticket.issuer,
