@@ -32,6 +32,7 @@ from atoll.wire.api.operation import (
 )
 from scripts.client_names import (
     ARGUMENTS,
+    ATTRIBUTES,
     AWAITED_BY_HAND,
     BLOCKING_BY_HAND,
     BY_PAIRS,
@@ -53,6 +54,7 @@ OWN: Final = "organization"
 """The parameter of paths that may be left to the server: None is the caller's organization."""
 
 _MADE_BY: Final = "Made from the declarations of the API by `scripts/client`."
+_WORD: Final = re.compile(r"(?<=.)(?=[A-Z])")
 _SEGMENT: Final = re.compile(r"\{(\w+)\}")
 
 
@@ -291,11 +293,7 @@ def _blocking_module(area: str) -> str:
 def _awaited_module(area: str) -> str:
     imports = Imports()
     imports.need("atoll.client.aio.nouns", "AsyncNoun")
-    nouns = [
-        _awaited_noun(area, one, imports)
-        for one in nouns_of(area)
-        if one.__name__ not in OF_COMMANDS
-    ]
+    nouns = [_awaited_noun(area, one, imports) for one in _awaited_nouns(area)]
     head = f'"""{_opening(area)}\n\nAwaited. {_MADE_BY}\n"""'
     return "\n\n".join([head, imports.lines(), *nouns]) + "\n"
 
@@ -317,13 +315,35 @@ def _awaited_noun(area: str, noun: type[Area], imports: Imports) -> str:
     return "\n" + "\n".join(lines)
 
 
+def _client_module() -> str:
+    """Return the module of the class that has an attribute for each awaited noun; `Atoll` has the
+    classes by hand."""
+    imports = Imports()
+    imports.need("atoll.client.aio.connection", "Connection")
+    lines = []
+    areas = {noun.__name__: area for area in AREAS for noun in _awaited_nouns(area)}
+    for name in sorted(areas.keys() - AWAITED_BY_HAND.keys()):
+        imports.need(f"atoll.client.aio.made.{areas[name]}", f"Async{name}")
+        attribute = ATTRIBUTES.get(name) or _WORD.sub("_", name).lower()
+        lines.append(f"        self.{attribute} = Async{name}(connection)")
+    head = f'"""The nouns of the client for programs.\n\n{_MADE_BY}\n"""'
+    text = "Nouns of the API whose calls are all made, over one connection."
+    opening = f"class MadeNouns:\n{docstring(text, 4)}\n"
+    init = "    def __init__(self, connection: Connection) -> None:"
+    return "\n\n".join([head, imports.lines(), "\n".join(["", opening, init, *lines])]) + "\n"
+
+
+def _awaited_nouns(area: str) -> list[type[Area]]:
+    return [one for one in nouns_of(area) if one.__name__ not in OF_COMMANDS]
+
+
 def made_files() -> dict[Path, str]:
     """Return what is written, by its path."""
-    files = {}
+    files = {AWAITED / "client.py": _client_module()}
     for area in AREAS:
         path = Path(*area.split(".")).with_suffix(".py")
         files[BLOCKING / path] = _blocking_module(area)
-        if any(one.__name__ not in OF_COMMANDS for one in nouns_of(area)):
+        if _awaited_nouns(area):
             files[AWAITED / path] = _awaited_module(area)
     return files
 

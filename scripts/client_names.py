@@ -103,6 +103,7 @@ BLOCKING_BY_HAND: Final = {
 """Nouns that a class by hand extends. What it defines is not made."""
 
 AWAITED_BY_HAND: Final = {
+    "Audit": "atoll.client.aio.records.AuditRecords",
     "Execs": "atoll.client.aio.work.AsyncExecs",
     "Files": "atoll.client.aio.work.AsyncFiles",
     "Sandboxes": "atoll.client.aio.work.AsyncSandboxes",
@@ -114,6 +115,16 @@ AWAITED_BY_HAND: Final = {
 
 OF_COMMANDS: Final = frozenset({"Dashboards", "Previews"})
 """Nouns that the command line alone has: none is awaited."""
+
+ATTRIBUTES: Final = {
+    "AgentCatalogue": "catalogue",
+    "AgentLogins": "logins",
+    "Drives": "drive",
+    "KeptFiles": "kept",
+    "PullRequests": "pulls",
+    "WorkingTrees": "trees",
+}
+"""Attributes of `Atoll` that have another name than their noun."""
 
 NAMED_OTHERWISE: Final = {
     "EgressRule": "Rule",

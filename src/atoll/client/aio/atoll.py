@@ -9,26 +9,7 @@ from typing import Self
 
 from atoll.client.aio.connection import Connection
 from atoll.client.aio.events import AsyncEvents
-from atoll.client.aio.made.agents.agents import AsyncAgentCatalogue
-from atoll.client.aio.made.agents.inbox import AsyncInbox
-from atoll.client.aio.made.agents.logins import AsyncAgentLogins
-from atoll.client.aio.made.agents.sandbox_agents import AsyncAgents
-from atoll.client.aio.made.approvals import AsyncApprovals
-from atoll.client.aio.made.extensions import AsyncExtensions
-from atoll.client.aio.made.forges import AsyncPullRequests
-from atoll.client.aio.made.hooks import AsyncHooks
-from atoll.client.aio.made.hosts.hosts import AsyncHosts
-from atoll.client.aio.made.hosts.routes import AsyncRoutes
-from atoll.client.aio.made.library.commits import AsyncCommits
-from atoll.client.aio.made.library.drive import AsyncDrives
-from atoll.client.aio.made.library.kept import AsyncKeptFiles
-from atoll.client.aio.made.library.projects import AsyncProjects
-from atoll.client.aio.made.library.working_trees import AsyncWorkingTrees
-from atoll.client.aio.made.people.organizations import AsyncOrganizations
-from atoll.client.aio.made.people.shares import AsyncShares
-from atoll.client.aio.made.people.tokens import AsyncTokens
-from atoll.client.aio.made.secrets import AsyncSecrets
-from atoll.client.aio.made.workers.desktops import AsyncDesktops
+from atoll.client.aio.made.client import MadeNouns
 from atoll.client.aio.records import AuditRecords, WebhookRecords
 from atoll.client.aio.retries import USUAL_RETRIES, Retries
 from atoll.client.aio.work import (
@@ -45,7 +26,7 @@ from atoll.client.transport import get
 from atoll.client.visit import begin_visit, end_visit, read_link
 
 
-class Atoll:
+class Atoll(MadeNouns):
     """Client of one control plane, for an `async with`.
 
     Methods raise the classes of `atoll.domain.errors`, which `atoll.client` publishes, too; `code`
@@ -66,34 +47,15 @@ class Atoll:
         an address that is none, `Forbidden` for plain http that leaves this machine."""
         self._locate = locate or _located(url, token)
         self._connection = Connection(self._locate, retries)
+        super().__init__(self._connection)
         self.sandboxes = AsyncSandboxes(self._connection)
         self.terminals = AsyncTerminals(self._connection)
-        self.agents = AsyncAgents(self._connection)
-        self.logins = AsyncAgentLogins(self._connection)
         self.workers = AsyncWorkers(self._connection)
-        self.desktops = AsyncDesktops(self._connection)
         self.execs = AsyncExecs(self._connection)
         self.files = AsyncFiles(self._connection)
-        self.shares = AsyncShares(self._connection)
-        self.kept = AsyncKeptFiles(self._connection)
-        self.trees = AsyncWorkingTrees(self._connection)
-        self.commits = AsyncCommits(self._connection)
         self.search = AsyncFileSearch(self._connection)
-        self.pulls = AsyncPullRequests(self._connection)
-        self.drive = AsyncDrives(self._connection)
-        self.projects = AsyncProjects(self._connection)
-        self.catalogue = AsyncAgentCatalogue(self._connection)
-        self.secrets = AsyncSecrets(self._connection)
-        self.approvals = AsyncApprovals(self._connection)
-        self.inbox = AsyncInbox(self._connection)
         self.events = AsyncEvents(self._connection)
         self.webhooks = WebhookRecords(self._connection)
-        self.hooks = AsyncHooks(self._connection)
-        self.tokens = AsyncTokens(self._connection)
-        self.organizations = AsyncOrganizations(self._connection)
-        self.hosts = AsyncHosts(self._connection)
-        self.routes = AsyncRoutes(self._connection)
-        self.extensions = AsyncExtensions(self._connection)
         self.audit = AuditRecords(self._connection)
 
     @classmethod

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 
-from atoll.client.aio.made.audit import AsyncAudit
+from atoll.client.aio.made.audit import PlainAsyncAudit
 from atoll.client.aio.made.webhooks import PlainAsyncWebhooks
 from atoll.client.aio.nouns import Awaited
 from atoll.client.made.audit import AuditEntry
@@ -29,7 +29,7 @@ class WebhookRecords(PlainAsyncWebhooks):
             after = page.next
 
 
-class AuditRecords(AsyncAudit):
+class AuditRecords(PlainAsyncAudit):
     """The audit log of the caller's organization."""
 
     async def entries(self, *, after: int = 0, limit: int = 100) -> AsyncIterator[AuditEntry]:

@@ -7,7 +7,7 @@ from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.made import audit as made
 
 
-class AsyncAudit(AsyncNoun[made.Audit]):
+class PlainAsyncAudit(AsyncNoun[made.Audit]):
     """The audit log of the caller's organization."""
 
     blocking = made.Audit
