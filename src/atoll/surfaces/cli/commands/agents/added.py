@@ -69,9 +69,9 @@ def add(
     shelf = invocation.host().agents(invocation.home.absolute())
     with Bar(name) as bar:
         layer = shelf.add(wanted, bar.line, headway=bar.headway)
-    found = next(one for one in shelf.list() if one.agent.name == layer.agent)
+    program = next(program for program in shelf.list() if program.agent.name == layer.agent)
     if as_json:
-        show_json(agent_facts(found))
+        show_json(agent_facts(program))
         return
     say(f"added {layer.agent} {layer.version}".rstrip())
     say(f"  atoll new . --agent {layer.agent} --prompt '…'")
@@ -86,30 +86,30 @@ def info(invocation: Invocation, name: str, *, as_json: bool) -> None:
     """Show where an agent comes from, and how it is started."""
     shelf = invocation.host().agents(invocation.home.absolute())
     wanted = name.partition("@")[0]
-    for one in shelf.list():
-        if wanted in (one.agent.name, *one.agent.aliases):
+    for program in shelf.list():
+        if wanted in (program.agent.name, *program.agent.aliases):
             break
     else:
-        known = ", ".join(one.agent.name for one in shelf.list())
+        known = ", ".join(program.agent.name for program in shelf.list())
         raise NotFound(f"no agent is called {name[:80]!r}; known: {known}", field="agent")
     if as_json:
-        show_json(agent_facts(one))
+        show_json(agent_facts(program))
         return
-    for word, value in agent_facts(one).items():
+    for word, value in agent_facts(program).items():
         shown = " ".join(map(str, value)) if isinstance(value, list) else value
         say(f"{word:<14}{shown if shown not in (None, '', False) else '-'}")
-    if one.versions:
+    if program.versions:
         note(f"atoll: {LATER}")
 
 
-def agent_facts(one: "InstalledAgent") -> dict[str, Json]:
+def agent_facts(program: "InstalledAgent") -> dict[str, Json]:
     """Return what is known of an agent."""
-    agent, package = one.agent, one.agent.package
+    agent, package = program.agent, program.agent.package
     return {
         "name": agent.name,
         "aliases": list(agent.aliases),
-        "installed": list(one.versions),
-        "on_host": one.on_host,
+        "installed": list(program.versions),
+        "on_host": program.on_host,
         "pinned": package.version if package else None,
         "registry": package.registry if package else None,
         "package": package.name if package else None,

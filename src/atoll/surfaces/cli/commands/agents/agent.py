@@ -41,9 +41,9 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
     """List the agents Atoll knows, and the versions installed here."""
     shelved = list(_shelf(invocation).list())
     if as_json:
-        show_json({"agents": [agent_facts(one) for one in shelved]})
+        show_json({"agents": [agent_facts(program) for program in shelved]})
     else:
-        show_table(("AGENT", "INSTALLED", "PINNED", "FROM"), [_row(one) for one in shelved])
+        show_table(("AGENT", "INSTALLED", "PINNED", "FROM"), [_row(program) for program in shelved])
 
 
 @command.command("install")
@@ -70,7 +70,9 @@ def update(invocation: Invocation, names: tuple[str, ...], *, as_json: bool) -> 
     """Install the pinned version of agents beside older ones; without NAME, of all installed."""
     shelf = _shelf(invocation)
     chosen = names or tuple(
-        one.agent.name for one in shelf.list() if one.versions and one.agent.package is not None
+        program.agent.name
+        for program in shelf.list()
+        if program.versions and program.agent.package is not None
     )
     if not chosen:
         note("atoll: no agent is installed yet: `atoll agent list` shows which there are")
@@ -127,19 +129,19 @@ def _show(layers: "Sequence[Layer]", what: str, *, as_json: bool) -> None:
         show_json({"agents": values})
         return
     for layer in layers:
-        kept = ": sandboxes that run keep it until they stop" if layer.kept else ""
-        say(f"{what} {layer.agent} {layer.version}{kept}")
+        notice = ": sandboxes that run keep it until they stop" if layer.kept else ""
+        say(f"{what} {layer.agent} {layer.version}{notice}")
 
 
 def _shelf(invocation: Invocation) -> "AgentShelf":
     return invocation.host().agents(invocation.home.absolute())
 
 
-def _row(one: "InstalledAgent") -> tuple[str, ...]:
-    package = one.agent.package
-    here = ", ".join(one.versions) or ("on this host" if one.on_host else "-")
+def _row(program: "InstalledAgent") -> tuple[str, ...]:
+    package = program.agent.package
+    here = ", ".join(program.versions) or ("on this host" if program.on_host else "-")
     return (
-        one.agent.name,
+        program.agent.name,
         here,
         package.version if package else "-",
         f"{package.registry} {package.name}" if package else "not installed by Atoll",

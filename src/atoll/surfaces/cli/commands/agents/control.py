@@ -31,7 +31,7 @@ _CARD_LINE = 160
 
 
 def agent_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return the option `--id`: which of a sandbox's agents is meant."""
+    """Return the option `--id`, which names an agent of the sandbox."""
     return click.option(
         "--id", "agent_id", default=None, metavar="ID", help="Which agent, by its id or name."
     )
@@ -154,7 +154,7 @@ def ask(
 ) -> None:
     """Give an agent that waits a prompt. On a line somebody has half typed it is refused."""
     api = invocation.api()
-    which = which_agent(api, name, agent_id).id
+    which = pick_agent(api, name, agent_id).id
     asked = partial(api.agents.ask, name, which, prompt)
     _show(_send_prompt(asked, waits=waits), as_json=as_json)
 
@@ -170,7 +170,7 @@ def cards(
 ) -> None:
     """Show what an agent did, card by card."""
     api = invocation.api()
-    which = which_agent(api, name, agent_id).id
+    which = pick_agent(api, name, agent_id).id
     page = api.agents.cards(name, which, since=since)
     if as_json:
         show_json(page.value)
@@ -195,12 +195,12 @@ def answer(
     *,
     agent_id: str | None,
     as_json: bool,
-    **said: Unpack[AnswerBody],
+    **body: Unpack[AnswerBody],
 ) -> None:
     """Answer an agent's question on a card."""
     api = invocation.api()
-    which = which_agent(api, name, agent_id).id
-    done = api.agents.answer(name, which, card, given(said))
+    which = pick_agent(api, name, agent_id).id
+    done = api.agents.answer(name, which, card, given(body))
     if as_json:
         show_json(done.value)
     else:
@@ -212,13 +212,13 @@ CONTROLS = (start, begin, pause, resume, interrupt, stop, ask, cards, answer)
 
 
 def _act(api: Client, name: str, agent_id: str | None, *, action: Action, as_json: bool) -> None:
-    which = which_agent(api, name, agent_id).id
+    which = pick_agent(api, name, agent_id).id
     done = api.agents.act(name, which, action=action, seconds=STOP_SECONDS)
     _show(done, as_json=as_json)
 
 
 def _send_prompt(ask_once: Callable[[], Agent], *, waits: bool) -> Agent:
-    """Send a prompt, again and again while that can help."""
+    """Send a prompt, and retry while the refusal may pass."""
     while True:
         try:
             return ask_once()
@@ -228,19 +228,19 @@ def _send_prompt(ask_once: Callable[[], Agent], *, waits: bool) -> Agent:
         time.sleep(ASK_AGAIN_SECONDS)
 
 
-def which_agent(api: Client, name: str, wanted: str | None) -> Agent:
+def pick_agent(api: Client, name: str, wanted: str | None) -> Agent:
     """Return the agent by id or name, else the only one that has not ended."""
     agents = api.agents.list(name).agents
     if wanted is not None:
-        found = [one for one in agents if wanted in (one.id, one.agent)]
-        if not found:
+        matches = [agent for agent in agents if wanted in (agent.id, agent.agent)]
+        if not matches:
             raise Conflict(f"no agent of {name} is {wanted}: see `atoll info {name}`")
-        return found[-1]
-    alive = [one for one in agents if one.agent_state != "stopped"] or agents[-1:]
+        return matches[-1]
+    alive = [agent for agent in agents if agent.agent_state != "stopped"] or agents[-1:]
     if not alive:
         raise Conflict(f"no agent runs in {name}: `atoll agent start {name}` starts one")
     if len(alive) > 1:
-        listed = ", ".join(f"{one.id} ({one.agent})" for one in alive)
+        listed = ", ".join(f"{agent.id} ({agent.agent})" for agent in alive)
         raise Conflict(f"{name} has several agents: name one by --id: {listed}")
     return alive[0]
 
@@ -258,6 +258,6 @@ def _line(card: Card) -> str:
     """Return one card on one line, with its options when it waits."""
     words = " ".join(filter(None, (card.title, card.text)))
     line = f"{card.id}  {card.kind}  {card.state}  {' '.join(words.split())}"
-    options = ", ".join(one.id for one in card.options)
+    options = ", ".join(option.id for option in card.options)
     asks = f"  [{options}]" if card.state == "pending" and options else ""
     return line[:_CARD_LINE].rstrip() + asks

@@ -4,7 +4,7 @@ import click
 
 from atoll.client.made.agents.sandbox_agents import AgentSettings, Setting, SettingsBody
 from atoll.client.transport import given
-from atoll.surfaces.cli.commands.agents.control import agent_option, which_agent
+from atoll.surfaces.cli.commands.agents.control import agent_option, pick_agent
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import show_json, show_table
@@ -29,29 +29,32 @@ def set_(
 ) -> None:
     """Change an agent's model or permission mode; without options, show the choices."""
     api = invocation.api()
-    which = which_agent(api, name, agent_id).id
+    which = pick_agent(api, name, agent_id).id
     changes: tuple[SettingsBody, ...] = ({"model": model}, {"permission_mode": permission_mode})
-    found = None
+    settings = None
     for change in changes:
         wanted = given(change)
         if wanted:
-            found = api.agents.change(name, which, wanted)
-    found = found or api.agents.settings(name, which)
+            settings = api.agents.change(name, which, wanted)
+    settings = settings or api.agents.settings(name, which)
     if as_json:
-        show_json(found.value)
+        show_json(settings.value)
     else:
-        _show(found)
+        _show(settings)
 
 
-def _show(found: AgentSettings) -> None:
+def _show(settings: AgentSettings) -> None:
     rows = [
-        (title, one.now or "-", _choices(one))
-        for title, one in (("model", found.model), ("permission mode", found.permission_mode))
-        if one.value
+        (title, setting.now or "-", _choices(setting))
+        for title, setting in (
+            ("model", settings.model),
+            ("permission mode", settings.permission_mode),
+        )
+        if setting.value
     ]
     show_table(("SETTING", "NOW", "CHOICES"), rows)
 
 
-def _choices(one: Setting) -> str:
-    named = [choice.id for choice in one.choices]
-    return ", ".join([*named, "any other name"] if one.free else named)
+def _choices(setting: Setting) -> str:
+    named = [choice.id for choice in setting.choices]
+    return ", ".join([*named, "any other name"] if setting.free else named)

@@ -22,10 +22,10 @@ def command(invocation: Invocation, *, everything: bool, as_json: bool) -> None:
     if as_json:
         show_json(answered.value)
         return
-    found = answered.approvals
-    for approval in found:
+    approvals = answered.approvals
+    for approval in approvals:
         show(approval)
-    if not found:
+    if not approvals:
         note("no requests are pending")
 
 

@@ -36,10 +36,10 @@ def _dashboard_id(context: click.Context, _parameter: click.Parameter, dashboard
     there = Dashboards(invocation.api().transport)
 
     def listed() -> Iterator[tuple[str, str]]:
-        yield from ((one.id, one.name) for one in there.list().dashboards)
+        yield from ((row.id, row.name) for row in there.list().dashboards)
         if context.info_name == "give":
             with suppress(Forbidden, NotFound):
-                yield from ((one.id, one.name) for one in there.waiting(None).dashboards)
+                yield from ((row.id, row.name) for row in there.waiting(None).dashboards)
 
     return pick_id(DASHBOARD, dashboard, listed)
 
@@ -63,7 +63,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
         show_json(answered.value)
     else:
         header = ("DASHBOARD", "NAME", "ROLE", "SCOPE", "ITEMS", "CHANGED")
-        show_table(header, [_row(one) for one in answered.dashboards])
+        show_table(header, [_row(dashboard) for dashboard in answered.dashboards])
 
 
 @command.command("create")
@@ -146,11 +146,11 @@ def share(
         dashboards.unshare(dashboard, subject)
         note(f"{subject} has no role any more")
         return
-    found = dashboards.share(dashboard, subject, role)
+    listing = dashboards.share(dashboard, subject, role)
     if as_json:
-        show_json(found.value)
+        show_json(listing.value)
     else:
-        show_table(("WHO", "ROLE"), [(one.subject, one.role) for one in found.people])
+        show_table(("WHO", "ROLE"), [(person.subject, person.role) for person in listing.people])
 
 
 @command.command("link")
@@ -196,7 +196,7 @@ def links(invocation: Invocation, dashboard: str, *, as_json: bool) -> None:
     if as_json:
         show_json(answered.value)
     else:
-        rows = [_link_row(one) for one in answered.shares]
+        rows = [_link_row(guest_link) for guest_link in answered.shares]
         show_table(("LINK", "TERMINALS", "GUESTS", "EXPIRES", "LABEL"), rows)
 
 
@@ -210,8 +210,12 @@ def unlink(invocation: Invocation, dashboard: str, links: tuple[str, ...]) -> No
     there = dashboards.links(dashboard).shares  # a wrong name of the dashboard is one failure
 
     def revoke(link: str) -> None:
-        found = pick_id(DASHBOARD_LINK, link, lambda: ((one.share_id, one.name) for one in there))
-        dashboards.revoke_link(dashboard, found)
+        link_id = pick_id(
+            DASHBOARD_LINK,
+            link,
+            lambda: ((row.share_id, row.name) for row in there),
+        )
+        dashboards.revoke_link(dashboard, link_id)
         note(f"revoked {link}")
 
     several = Several(invocation, len(links))
@@ -255,11 +259,13 @@ def give(invocation: Invocation, dashboard: str, member: str, *, yes: bool) -> N
 @pass_invocation
 def waiting(invocation: Invocation, *, as_json: bool) -> None:
     """List the dashboards whose owner is gone: `atoll dashboard give` gives them to somebody."""
-    found = _dashboards(invocation).waiting(None)
+    listing = _dashboards(invocation).waiting(None)
     if as_json:
-        show_json(found.value)
+        show_json(listing.value)
         return
-    rows = [(one.id, one.name, one.owner, until(one.removed_at)) for one in found.dashboards]
+    rows = [
+        (board.id, board.name, board.owner, until(board.removed_at)) for board in listing.dashboards
+    ]
     show_table(("DASHBOARD", "NAME", "OF", "REMOVED"), rows)
 
 
@@ -267,11 +273,11 @@ def _dashboards(invocation: Invocation) -> Dashboards:
     return Dashboards(invocation.api().transport)
 
 
-def _link_row(one: DashboardShare) -> tuple[str, ...]:
-    guests = ", ".join(one.guest_names) or str(one.guests)
-    may = "yes" if one.terminals else "no"
-    return one.share_id, may, guests, until(one.expires_at), one.name or "-"
+def _link_row(guest_link: DashboardShare) -> tuple[str, ...]:
+    guests = ", ".join(guest_link.guest_names) or str(guest_link.guests)
+    may = "yes" if guest_link.terminals else "no"
+    return guest_link.share_id, may, guests, until(guest_link.expires_at), guest_link.name or "-"
 
 
-def _row(one: Dashboard) -> tuple[str, ...]:
-    return one.id, one.name, one.role, one.scope, str(one.items), age(one.updated_at)
+def _row(board: Dashboard) -> tuple[str, ...]:
+    return board.id, board.name, board.role, board.scope, str(board.items), age(board.updated_at)

@@ -63,18 +63,18 @@ def list_files(invocation: Invocation, folder: str, *, name: str | None, as_json
     """List a FOLDER of your Drive, by its id  [default: the top]."""
     if name is not None and folder != "root":
         raise click.UsageError("--name searches all folders: leave FOLDER out.")
-    drives, query, found = Drives(invocation.api().transport), _query(folder, name), []
+    drives, query, files = Drives(invocation.api().transport), _query(folder, name), []
     cursor = ""
     while True:
         page = drives.files((*query, ("cursor", cursor)) if cursor else query)
-        found += page.files
+        files += page.files
         cursor = page.next
         if not cursor:
             break
     if as_json:
-        show_json({"files": [one.value for one in found]})
-    elif found:
-        show_table(("KIND", "SIZE", "ID", "NAME"), map(_row, found))
+        show_json({"files": [file.value for file in files]})
+    elif files:
+        show_table(("KIND", "SIZE", "ID", "NAME"), map(_row, files))
     else:
         note("no files")
 

@@ -15,13 +15,13 @@ _repo = click.option(
 )
 
 
-class _Pulls(UsualVerb):
-    """A name alone shows."""
+class _PullGroup(UsualVerb):
+    """The group `pr`: a name alone shows its pull request."""
 
     usual = "show"
 
 
-@click.group("pr", cls=_Pulls)
+@click.group("pr", cls=_PullGroup)
 def command() -> None:
     """Open and show pull requests."""
 
@@ -79,19 +79,19 @@ def show(
     if branch is not None:
         query = (*query, ("branch", branch))
     pulls = PullRequests(invocation.api().transport)
-    found = pulls.list(name, query).pull_requests
-    if not found:
+    requests = pulls.list(name, query).pull_requests
+    if not requests:
         raise NotFound(
             f"There is no pull request of this branch: open one with `atoll pr create {name}`."
         )
-    pull = pulls.get(name, found[0].number, query)
+    pull = pulls.get(name, requests[0].number, query)
     if as_json:
         show_json(pull.value)
     else:
-        _tell(pull)
+        _print_pull(pull)
 
 
-def _tell(pull: DiscussedPull) -> None:
+def _print_pull(pull: DiscussedPull) -> None:
     state = f"{pull.state}, a draft" if pull.draft else pull.state
     say(f"{clean(pull.title)} ({state})")
     say(f"{clean(pull.branch)} into {clean(pull.base)} at {clean(pull.commit[:12])}")

@@ -14,7 +14,7 @@ from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 _hook = click.argument(
     "hook",
-    shell_complete=listed("hooks", HookList, lambda found: (one.hook_id for one in found.hooks)),
+    shell_complete=listed("hooks", HookList, lambda page: (hook.hook_id for hook in page.hooks)),
 )
 
 
@@ -49,13 +49,13 @@ def add(invocation: Invocation, source: HookSource, name: str, *, as_json: bool)
 @pass_invocation
 def show_all(invocation: Invocation, *, as_json: bool) -> None:
     """List your hooks."""
-    found = Hooks(invocation.api().transport).list()
+    listing = Hooks(invocation.api().transport).list()
     if as_json:
-        show_json(found.value)
+        show_json(listing.value)
         return
     rows = [
-        (one.hook_id, one.source, one.name, one.address, since(one.created_at))
-        for one in found.hooks
+        (hook.hook_id, hook.source, hook.name, hook.address, since(hook.created_at))
+        for hook in listing.hooks
     ]
     if rows:
         show_table(("HOOK", "SOURCE", "NAME", "ADDRESS", "MADE"), rows)
@@ -92,4 +92,4 @@ def test(invocation: Invocation, hook: str, *, as_json: bool) -> None:
 
 def _hook_id(hooks: Hooks, hook: str) -> str:
     """Return the id of a hook, which may be named by its name."""
-    return pick_id(HOOK, hook, lambda: ((one.hook_id, one.name) for one in hooks.list().hooks))
+    return pick_id(HOOK, hook, lambda: ((row.hook_id, row.name) for row in hooks.list().hooks))

@@ -71,19 +71,19 @@ def new(name: str, *, into: Path | None) -> None:
 @pass_invocation
 def list_(invocation: Invocation, *, as_json: bool) -> None:
     """List the extensions of the server, those that are left out as well."""
-    found = Extensions(invocation.api().transport).list()
+    listing = Extensions(invocation.api().transport).list()
     if as_json:
-        show_json(found.value)
+        show_json(listing.value)
         return
     rows = [
         (
-            one.name,
-            _state(one),
-            one.capabilities.isolation if one.available else "-",
-            one.capabilities.pricing if one.available else "-",
-            one.reason or one.trouble or "-",
+            extension.name,
+            _state(extension),
+            extension.capabilities.isolation if extension.available else "-",
+            extension.capabilities.pricing if extension.available else "-",
+            extension.reason or extension.trouble or "-",
         )
-        for one in found.extensions
+        for extension in listing.extensions
     ]
     show_table(("EXTENSION", "STATE", "ISOLATION", "PRICING", "REASON"), rows, flexible=("REASON",))
 
@@ -94,27 +94,27 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
 @pass_invocation
 def info(invocation: Invocation, name: str, *, as_json: bool) -> None:
     """Show what an extension can do, or why it is left out."""
-    found = Extensions(invocation.api().transport).get(name)
+    extension = Extensions(invocation.api().transport).get(name)
     if as_json:
-        show_json(found.value)
+        show_json(extension.value)
         return
-    say(f"name        {found.name}")
-    if found.trouble:
-        say(f"trouble     {found.trouble}")
-    if found.available:
-        _say_capabilities(found)
+    say(f"name        {extension.name}")
+    if extension.trouble:
+        say(f"trouble     {extension.trouble}")
+    if extension.available:
+        _say_capabilities(extension)
     else:
-        say(f"left out    {found.reason}")
+        say(f"left out    {extension.reason}")
 
 
-def _state(found: Extension) -> str:
-    if not found.available:
+def _state(extension: Extension) -> str:
+    if not extension.available:
         return "out"
-    return "trouble" if found.trouble else "ok"
+    return "trouble" if extension.trouble else "ok"
 
 
-def _say_capabilities(found: Extension) -> None:
-    able = found.capabilities
+def _say_capabilities(extension: Extension) -> None:
+    able = extension.capabilities
     rows = {
         "isolation": able.isolation,
         "network": "closed" if able.closes_network else "open",
@@ -223,31 +223,33 @@ def check(
 def reap(invocation: Invocation, *, yes: bool, as_json: bool) -> None:
     """List the machines whose sandboxes are gone, and end them."""
     extensions = Extensions(invocation.api().transport)
-    found = extensions.strays()
+    strays = extensions.strays()
     if as_json and not yes:
-        show_json(found.value)
+        show_json(strays.value)
         return
     if not as_json:
-        _show(found)
-    if found.count and not confirmed(f"End {found.count} machines?", yes=yes):
+        _show(strays)
+    if strays.count and not confirmed(f"End {strays.count} machines?", yes=yes):
         raise click.exceptions.Exit(FAILED)
-    done = extensions.end_strays() if found.count else None
+    done = extensions.end_strays() if strays.count else None
     if as_json:
-        show_json(found.value if done is None else done.value)
+        show_json(strays.value if done is None else done.value)
     elif done is not None:
         _print_problems(done.problems)
-        say(f"ended {done.ended} of {found.count}")
-    if found.problems or (done is not None and done.problems):
+        say(f"ended {done.ended} of {strays.count}")
+    if strays.problems or (done is not None and done.problems):
         raise click.exceptions.Exit(FAILED)
 
 
-def _show(found: StrayList) -> None:
-    rows = [(one.extension, one.machine, one.sandbox_id, one.ends_at) for one in found.strays]
+def _show(strays: StrayList) -> None:
+    rows = [
+        (stray.extension, stray.machine, stray.sandbox_id, stray.ends_at) for stray in strays.strays
+    ]
     if rows:
         show_table(("EXTENSION", "MACHINE", "SANDBOX", "ENDS"), rows)
     else:
         say("no machine is left behind")
-    _print_problems(found.problems)
+    _print_problems(strays.problems)
 
 
 def _print_problems(problems: Sequence[str]) -> None:

@@ -29,12 +29,12 @@ from atoll.surfaces.cli.dispatch.verbs import Verbs
 _UNLIMITED = "-"
 
 _host = click.argument(
-    "host", shell_complete=listed("hosts", HostList, lambda found: (h.name for h in found.hosts))
+    "host", shell_complete=listed("hosts", HostList, lambda page: (h.name for h in page.hosts))
 )
 
 
-def _traits(function: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of what is said of a host."""
+def _trait_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that describe a host."""
     options = (
         click.option("--region", default=None, help="Where it is, such as eu-1."),
         click.option(
@@ -82,7 +82,7 @@ def command() -> None:
     help="A file with its public host key, which is pinned.",
 )
 @click.option("--fingerprint", default=None, help="The fingerprint that its key must have.")
-@_traits
+@_trait_options
 @json_option()
 @pass_invocation
 def add(
@@ -121,11 +121,11 @@ def add(
 @pass_invocation
 def list_(invocation: Invocation, *, as_json: bool) -> None:
     """List the hosts, and the room that is taken on each."""
-    found = _hosts(invocation).list()
+    listing = _hosts(invocation).list()
     if as_json:
-        show_json(found.value)
+        show_json(listing.value)
         return
-    rows = [_row(one) for one in found.hosts]
+    rows = [_row(host) for host in listing.hosts]
     show_table(("HOST", "KIND", "STATE", "SANDBOXES", "CORES", "MEMORY", "REGION", "ADDRESS"), rows)
 
 
@@ -135,25 +135,25 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
 @pass_invocation
 def info(invocation: Invocation, host: str, *, as_json: bool) -> None:
     """Show a host."""
-    found = _hosts(invocation).get(host)
+    machine = _hosts(invocation).get(host)
     if as_json:
-        show_json(found.value)
+        show_json(machine.value)
     else:
-        _show(found)
+        _show(machine)
 
 
 @command.command("change")
 @_host
-@_traits
+@_trait_options
 @json_option()
 @pass_invocation
 def change(invocation: Invocation, /, host: str, *, as_json: bool, **traits: Any) -> None:
     """Change what is said of a host; of its capacity and its labels, all at once."""
-    found = _hosts(invocation).change(host, _change_body(**traits))
+    machine = _hosts(invocation).change(host, _change_body(**traits))
     if as_json:
-        show_json(found.value)
+        show_json(machine.value)
     else:
-        _show(found)
+        _show(machine)
 
 
 @command.command("check")
@@ -162,15 +162,15 @@ def change(invocation: Invocation, /, host: str, *, as_json: bool, **traits: Any
 @pass_invocation
 def check(invocation: Invocation, host: str, *, as_json: bool) -> None:
     """Look at a host now: its key, its wall, and what it lacks."""
-    found = _hosts(invocation).check(host)
+    report = _hosts(invocation).check(host)
     if as_json:
-        show_json(found.value)
+        show_json(report.value)
     else:
-        for problem in found.problems:
+        for problem in report.problems:
             say(f"problem: {problem}")
-        for lack in found.lacks:
+        for lack in report.lacks:
             say(f"lacks: {lack}")
-    if not found.wall:
+    if not report.wall:
         note(f"{host} takes no sandbox until this is mended")
         raise click.exceptions.Exit(FAILED)
     note(f"{host} can hold sandboxes")
@@ -187,22 +187,22 @@ def trust(invocation: Invocation, host: str, *, fingerprint: str | None, as_json
     """Pin the key that a host shows now, once it was changed on purpose."""
     hosts = _hosts(invocation)
     if fingerprint is None:
-        found = hosts.trust(host)
-        note(f"pinned  {found.pinned}")
-        for each in found.shown:
+        pin = hosts.trust(host)
+        note(f"pinned  {pin.pinned}")
+        for each in pin.shown:
             note(f"shown   {each}")
-        if found.pinned in found.shown:
+        if pin.pinned in pin.shown:
             say(f"{host} shows the pinned key")
             return
-        fingerprint = _agreed(host, found.shown[0])
-    found = hosts.trust(host, fingerprint)
+        fingerprint = _ask_agreement(host, pin.shown[0])
+    pin = hosts.trust(host, fingerprint)
     if as_json:
-        show_json(found.value)
+        show_json(pin.value)
     else:
-        say(f"{host} is trusted by {found.pinned}")
+        say(f"{host} is trusted by {pin.pinned}")
 
 
-def _agreed(host: str, shown: str) -> str:
+def _ask_agreement(host: str, shown: str) -> str:
     """Return the fingerprint, once a person at a terminal agreed to it."""
     if not sys.stdin.isatty():
         note(f"compare it with the machine's own, then: atoll host trust {host} --fingerprint F")
@@ -220,13 +220,13 @@ def _agreed(host: str, shown: str) -> str:
 @pass_invocation
 def drain(invocation: Invocation, host: str, *, evacuate: bool, as_json: bool) -> None:
     """Have a host take no new sandbox; those on it go on."""
-    found = _hosts(invocation).drain(host, evacuate=evacuate)
-    _said(found, "takes no new sandbox", as_json=as_json)
+    machine = _hosts(invocation).drain(host, evacuate=evacuate)
+    _print_change(machine, "takes no new sandbox", as_json=as_json)
     if as_json:
         return
-    for moving in found.evacuation.moving:
+    for moving in machine.evacuation.moving:
         say(f"{moving.name} moves to {moving.to}")
-    for staying in found.evacuation.staying:
+    for staying in machine.evacuation.staying:
         say(f"{staying.name} stays: {staying.reason}")
 
 
@@ -236,7 +236,7 @@ def drain(invocation: Invocation, host: str, *, evacuate: bool, as_json: bool) -
 @pass_invocation
 def undrain(invocation: Invocation, host: str, *, as_json: bool) -> None:
     """Have a host take sandboxes again."""
-    _said(_hosts(invocation).undrain(host), "takes sandboxes again", as_json=as_json)
+    _print_change(_hosts(invocation).undrain(host), "takes sandboxes again", as_json=as_json)
 
 
 @command.command("remove")
@@ -303,15 +303,15 @@ def _row(host: Host) -> tuple[str, ...]:
         host.name,
         host.kind,
         host.state,
-        _of(used.sandboxes, most.sandboxes),
+        _share(used.sandboxes, most.sandboxes),
         _UNLIMITED if most.cpu is None else f"{used.cpu or 0:g}/{most.cpu:g}",
-        _of(used.memory_mb, most.memory_mb),
+        _share(used.memory_mb, most.memory_mb),
         host.region or "-",
         host.address or "-",
     )
 
 
-def _of(used: int, most: int) -> str:
+def _share(used: int, most: int) -> str:
     return str(used) if most < 0 else f"{used}/{most}"
 
 
@@ -346,7 +346,7 @@ def _room(room: HostRoom) -> str:
     return ", ".join(filter(None, parts)) or "not limited"
 
 
-def _said(host: Host, what: str, *, as_json: bool) -> None:
+def _print_change(host: Host, what: str, *, as_json: bool) -> None:
     if as_json:
         show_json(host.value)
     else:

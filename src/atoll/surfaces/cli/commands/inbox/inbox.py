@@ -29,7 +29,7 @@ PLAIN = ("push", "end", "setup")
 """The kinds that widen nothing, and are answered without words."""
 
 
-class _Inbox(Verbs):
+class _InboxGroup(Verbs):
     """A group that lists where no verb was given."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -40,7 +40,7 @@ class _Inbox(Verbs):
         return super().parse_args(ctx, args)
 
 
-@click.group("inbox", cls=_Inbox)
+@click.group("inbox", cls=_InboxGroup)
 def command() -> None:
     """Show what waits for you, and answer it."""
 
@@ -70,21 +70,21 @@ def answer_item(invocation: Invocation, item: str, *, answer: str) -> None:
     ITEM is its id, or the beginning of one.
     """
     api = invocation.api()
-    found = _find(api.inbox.list().items, item)
-    if found.kind in DISMISSED:
-        raise Conflict(f"{found.id} takes no answer: `atoll inbox dismiss {found.id}`")
-    if found.by == "terminal":
+    entry = _find(api.inbox.list().items, item)
+    if entry.kind in DISMISSED:
+        raise Conflict(f"{entry.id} takes no answer: `atoll inbox dismiss {entry.id}`")
+    if entry.by == "terminal":
         raise Conflict(
-            f"{found.agent} takes this answer at its terminal only: "
-            f"`atoll attach {found.sandbox_name}`"
+            f"{entry.agent} takes this answer at its terminal only: "
+            f"`atoll attach {entry.sandbox_name}`"
         )
-    body = _body(found, answer)
-    if found.by == PERSON and found.kind not in PLAIN and body.get("option") != "deny":
-        body["words"] = _confirmed(api, found)
-    api.inbox.answer(found.id, body)
-    say(f"answered {found.id}")
-    if found.kind in LASTING and body.get("option") != "deny":
-        note(f"to undo it: atoll revoke {found.id}")
+    body = _body(entry, answer)
+    if entry.by == PERSON and entry.kind not in PLAIN and body.get("option") != "deny":
+        body["words"] = _read_words(api, entry)
+    api.inbox.answer(entry.id, body)
+    say(f"answered {entry.id}")
+    if entry.kind in LASTING and body.get("option") != "deny":
+        note(f"to undo it: atoll revoke {entry.id}")
 
 
 @command.command("dismiss")
@@ -96,14 +96,14 @@ def dismiss_item(invocation: Invocation, item: str) -> None:
     ITEM is its id, or the beginning of one. The comment, or the todo, stays on its dashboard.
     """
     api = invocation.api()
-    found = _find(api.inbox.list().items, item)
-    if found.kind not in DISMISSED:
-        raise Invalid(f"{found.id} takes an answer: `atoll inbox answer {found.id} yes|no`")
-    api.inbox.dismiss(found.id)
-    say(f"dismissed {found.id}")
+    entry = _find(api.inbox.list().items, item)
+    if entry.kind not in DISMISSED:
+        raise Invalid(f"{entry.id} takes an answer: `atoll inbox answer {entry.id} yes|no`")
+    api.inbox.dismiss(entry.id)
+    say(f"dismissed {entry.id}")
 
 
-def _confirmed(api: Client, item: InboxItem) -> str:
+def _read_words(api: Client, item: InboxItem) -> str:
     """Return the words that a person read back for this approval."""
     if not sys.stdin.isatty():
         raise Forbidden("approving needs a person at a terminal: run it in one, or use the page")
@@ -114,27 +114,27 @@ def _confirmed(api: Client, item: InboxItem) -> str:
 
 
 def _find(items: list[InboxItem], name: str) -> InboxItem:
-    found = [one for one in items if one.id == name]
-    found = found or [one for one in items if one.id.startswith(name)]
-    if not found:
+    matches = [item for item in items if item.id == name]
+    matches = matches or [item for item in items if item.id.startswith(name)]
+    if not matches:
         raise NotFound(f"nothing waits for you as {name!r}: `atoll inbox` shows what does")
-    if len(found) > 1:
-        raise Invalid(f"{name!r} is the beginning of {len(found)} ids: write more of it")
-    return found[0]
+    if len(matches) > 1:
+        raise Invalid(f"{name!r} is the beginning of {len(matches)} ids: write more of it")
+    return matches[0]
 
 
 def _body(item: InboxItem, answer: str) -> InboxAnswerBody:
     """Return the body for what the person typed. An option's own id or label comes first."""
     shown: InboxAnswerBody = {"shown": item.shown}
     word = answer.strip()
-    options = [one for one in item.options if word in (one.id, one.label)]
+    options = [option for option in item.options if word in (option.id, option.label)]
     effect = EFFECTS.get(word.lower())
-    options = options or [one for one in item.options if one.effect == effect]
+    options = options or [option for option in item.options if option.effect == effect]
     if options:
         return {**shown, "option": options[0].id}
     if item.words:
         return {**shown, "text": answer}
-    known = ", ".join(one.id for one in item.options) or "yes, no"
+    known = ", ".join(option.id for option in item.options) or "yes, no"
     raise Invalid(f"{item.id} takes one of: {known}")
 
 
@@ -146,7 +146,7 @@ def _show(item: InboxItem) -> None:
     say(f"{item.id}  {item.kind}, {who}, {age(item.since)} ago")
     for line in item.lines:
         say(f"  {line}")
-    offered = ", ".join(one.id for one in item.options)
+    offered = ", ".join(option.id for option in item.options)
     if item.by == "terminal":
         say(f"  -> atoll attach {item.sandbox_name}")
     elif offered:

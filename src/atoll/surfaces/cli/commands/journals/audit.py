@@ -78,43 +78,42 @@ def verify(
 
     The export is always followed here: the server is not asked whether it is honest.
     """
-    noted = _noted(head)
     lines = export_lines(invocation.api().transport) if file is None else _lines_of(file)
-    seen = _Seen(noted)
-    found = verify_export(seen.through(lines), public_key=public_key)
-    wrong = found.wrong or seen.wrong(found)
+    check = _HeadCheck(_read_head(head))
+    summary = verify_export(check.through(lines), public_key=public_key)
+    wrong = summary.wrong or check.wrong(summary)
     if as_json:
-        show_json({**found._asdict(), "wrong": wrong})
+        show_json({**summary._asdict(), "wrong": wrong})
     if wrong is not None:
-        raise Failed(f"the audit log does not hold after entry {found.n}: {wrong}")
+        raise Failed(f"the audit log does not hold after entry {summary.n}: {wrong}")
     if not as_json:
-        say(f"{found.entries} entries hold; the newest is {found.n}:{found.hash}")
-        say(f"checkpoints are signed by {found.public_key}")
+        say(f"{summary.entries} entries hold; the newest is {summary.n}:{summary.hash}")
+        say(f"checkpoints are signed by {summary.public_key}")
 
 
-class _Seen:
-    """Looks for the entry that was noted earlier while an export is read."""
+class _HeadCheck:
+    """A check that an export still holds the entry that was noted earlier."""
 
-    def __init__(self, noted: tuple[int, str] | None) -> None:
-        self._noted = noted
-        self._found = noted is None
+    def __init__(self, head: tuple[int, str] | None) -> None:
+        self._head = head
+        self._is_held = head is None
 
     def through(self, lines: Iterator[bytes]) -> Iterator[bytes]:
         for line in lines:
-            if self._noted is not None and not self._found:
-                self._found = b'"hash":"%s"' % self._noted[1].encode() in line
+            if self._head is not None and not self._is_held:
+                self._is_held = b'"hash":"%s"' % self._head[1].encode() in line
             yield line
 
     def wrong(self, export: Export) -> str | None:
-        if self._found or self._noted is None:
+        if self._is_held or self._head is None:
             return None
-        n, _ = self._noted
+        n, _ = self._head
         if export.n < n:
             return f"entry {n}, which you noted, is gone: the end was cut off"
         return f"entry {n} has another hash than you noted: the chain was written anew"
 
 
-def _noted(head: str | None) -> tuple[int, str] | None:
+def _read_head(head: str | None) -> tuple[int, str] | None:
     if head is None:
         return None
     number, _, mark = head.partition(":")
@@ -135,6 +134,6 @@ def _lines_of(file: str) -> Iterator[bytes]:
 def _line(entry: AuditEntry) -> str:
     who = f"{entry.actor_kind}:{entry.actor_id}"
     came = [entry.address, f"token {entry.token_id}" if entry.token_id else ""]
-    told = details(entry.payload)
-    words = [str(entry.n), moment(entry.at), who, entry.event_type, *came, entry.reason, told]
+    facts = details(entry.payload)
+    words = [str(entry.n), moment(entry.at), who, entry.event_type, *came, entry.reason, facts]
     return "  ".join(word for word in words if word)

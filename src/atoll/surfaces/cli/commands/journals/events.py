@@ -74,19 +74,19 @@ def command(
 
 def _follow(api: Client, query: tuple[tuple[str, str], ...], last: str, *, as_json: bool) -> None:
     """Show events over as many connections as it takes; each resumes after the last one shown."""
-    told = False
+    reported = False
     while True:
         place = (("Last-Event-ID", last),) if last else ()
         headers = (("Accept", "text/event-stream"), *place)
         call = Call("GET", at("events", "stream"), query, headers, timeout=SILENCE_SECONDS)
         try:
             with api.transport.open(call) as stream:
-                told = False
+                reported = False
                 last = _read(stream, last, as_json=as_json)
         except Unavailable as error:
-            if not told:
+            if not reported:
                 note(f"atoll: {error.message}; waiting for the server to come back")
-                told = True
+                reported = True
         time.sleep(PAUSE_SECONDS)
 
 
@@ -95,8 +95,8 @@ def _read(stream: Stream, last: str, *, as_json: bool) -> str:
     lines = ServerSentLines(last)
     with suppress(Unavailable):
         for line in stream.lines():
-            if found := lines.read(line):
-                _show(found.kind, found.data, as_json=as_json)
+            if event := lines.read(line):
+                _show(event.kind, event.data, as_json=as_json)
     return lines.place
 
 

@@ -20,11 +20,14 @@ def command(invocation: Invocation, name: str, *, repo: int, as_json: bool) -> N
     One is taken when a turn of an agent begins. `atoll rewind` goes back to one, `atoll diff
     --checkpoint` compares with it.
     """
-    found = WorkingTrees(invocation.api().transport).checkpoints(name, repo)
+    listing = WorkingTrees(invocation.api().transport).checkpoints(name, repo)
     if as_json:
-        show_json(found.value)
-    elif found.checkpoints:
-        rows = ((str(one.number), age(one.at), one.subject) for one in found.checkpoints)
+        show_json(listing.value)
+    elif listing.checkpoints:
+        rows = (
+            (str(checkpoint.number), age(checkpoint.at), checkpoint.subject)
+            for checkpoint in listing.checkpoints
+        )
         show_table(("NUMBER", "AGE", "TAKEN"), rows)
     else:
         note(f"{name} has no checkpoints: one is taken when a turn of an agent begins")

@@ -35,12 +35,12 @@ def command(
     if commit is not None:
         _show(invocation, api, name, commit=commit, repo=repo, as_json=as_json)
         return
-    found = api.list(name, (("repo", str(repo)), ("limit", str(limit))))
+    log = api.list(name, (("repo", str(repo)), ("limit", str(limit))))
     if as_json:
-        show_json(found.value)
+        show_json(log.value)
         return
-    show_table(("COMMIT", "AGE", "AUTHOR", "SUBJECT"), _rows(found), flexible=("SUBJECT", "AUTHOR"))
-    if found.next:
+    show_table(("COMMIT", "AGE", "AUTHOR", "SUBJECT"), _rows(log), flexible=("SUBJECT", "AUTHOR"))
+    if log.next:
         note("there are more: raise --limit")
 
 
@@ -51,9 +51,9 @@ def _show(
     if as_json:
         show_json(shown.value)
         return
-    one = shown.commit
-    say(f"commit {one.commit}")
-    say(f"{one.author} <{one.email}>, {age(one.at)} ago")
+    entry = shown.commit
+    say(f"commit {entry.commit}")
+    say(f"{entry.author} <{entry.email}>, {age(entry.at)} ago")
     for line in ("", *shown.message.rstrip().splitlines(), ""):
         say(f"    {line}" if line else "")
     page((line for file in shown.files for line in diff_lines(file)), invocation.environ)
@@ -61,13 +61,13 @@ def _show(
         note("the diff is too long to be shown whole")
 
 
-def _rows(found: CommitPage) -> list[tuple[str, ...]]:
+def _rows(log: CommitPage) -> list[tuple[str, ...]]:
     names: dict[str, list[str]] = {}
-    for ref in found.refs:
+    for ref in log.refs:
         names.setdefault(ref.commit, []).append(ref.name)
     rows: list[tuple[str, ...]] = []
-    for one in found.commits:
-        marks = names.get(one.commit, [])
+    for commit in log.commits:
+        marks = names.get(commit.commit, [])
         at = f"({', '.join(marks)}) " if marks else ""
-        rows.append((one.commit[:SHORT], age(one.at), one.author, f"{at}{one.subject}"))
+        rows.append((commit.commit[:SHORT], age(commit.at), commit.author, f"{at}{commit.subject}"))
     return rows

@@ -65,7 +65,7 @@ def command(
     if as_json:
         show_json(diff.value)
         return
-    if not diff.files and all(normpath(one) == "." for one in paths):
+    if not diff.files and all(normpath(path) == "." for path in paths):
         note("nothing changed")
     page((line for file in diff.files for line in diff_lines(file)), invocation.environ)
     if diff.truncated:
@@ -77,8 +77,8 @@ def _name_unchanged(
     paths: Sequence[str], files: Sequence[ChangedFile | FileDiff], *, whole: bool
 ) -> None:
     """Name the paths at which nothing changed, where the list of files is whole."""
-    changed = [one for file in files for one in (file.path, file.old_path) if one]
+    changed = [name for file in files for name in (file.path, file.old_path) if name]
     for path in paths if whole else ():
         place = normpath(path)
-        if place != "." and not any(f"{one}/".startswith(f"{place}/") for one in changed):
+        if place != "." and not any(f"{name}/".startswith(f"{place}/") for name in changed):
             note(f"{path} has no changes, or is not there: paths begin at the repository's top")

@@ -39,8 +39,8 @@ def command(
     """
     trees = WorkingTrees(invocation.api().transport)
     against = "base" if base else "uncommitted"
-    found = trees.changes(name, (("repo", str(repo)), ("against", against)))
-    files = _files_named(found, paths, name)
+    changes = trees.changes(name, (("repo", str(repo)), ("against", against)))
+    files = _files_named(changes, paths, name)
     if not yes:
         for line in file_lines(files):
             click.echo(line, err=True)
@@ -54,14 +54,14 @@ def command(
     say(f"`atoll rewind {name} {saved[0].saved}` brings them back")
 
 
-def _files_named(found: TreeChanges, paths: tuple[str, ...], name: str) -> list[ChangedFile]:
+def _files_named(changes: TreeChanges, paths: tuple[str, ...], name: str) -> list[ChangedFile]:
     """Return the changed files that the paths name. Raises `NotFound` for a path without any."""
     chosen: dict[str, ChangedFile] = {}
     for path in paths:
         plain = path.removeprefix("./").rstrip("/")
         here = [
             file
-            for file in found.files
+            for file in changes.files
             if not file.path.endswith("/")
             and (plain in {"", ".", file.path} or file.path.startswith(f"{plain}/"))
         ]

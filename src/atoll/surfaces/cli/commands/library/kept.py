@@ -48,8 +48,10 @@ def command(invocation: Invocation, *, kept_id: str | None, to: Path | None, as_
     there = invocation.api().kept.list().kept
     here = records(invocation.environ)
     if as_json:
-        local: list[Json] = [{"name": one.name, "at": one.at, **one.value()} for one in here]
-        show_json({"kept": [one.value for one in there], "here": local})
+        local: list[Json] = [
+            {"name": record.name, "at": record.at, **record.value()} for record in here
+        ]
+        show_json({"kept": [work.value for work in there], "here": local})
     elif there or here:
         rows = [*map(_row_there, there), *map(_row_here, here)]
         show_table(("SANDBOX", "ID", "AGE", "MIB", "WHERE"), rows)
@@ -60,21 +62,21 @@ def command(invocation: Invocation, *, kept_id: str | None, to: Path | None, as_
 def _fetch(invocation: Invocation, kept_id: str, to: Path | None, *, as_json: bool) -> None:
     api = invocation.api()
     kept_id = pick_id(KEPT, kept_id, lambda: map(_names, api.kept.list().kept))
-    kept = api.kept.get(kept_id)
-    named = kept.sandbox_name
-    if kept.pushed:
+    work = api.kept.get(kept_id)
+    named = work.sandbox_name
+    if work.pushed:
         # Its id, for the name of a destroyed sandbox means nothing any more.
-        how = f"atoll pull {kept.sandbox_id} --pushed {shlex.quote(kept.pushed)}"
+        how = f"atoll pull {work.sandbox_id} --pushed {shlex.quote(work.pushed)}"
         raise Invalid(f"{kept_id} is a held push of {named}: `{how}`")
-    if not kept.tree:
+    if not work.tree:
         raise Invalid(f"{kept_id} is saved work of {named}: `atoll pull {named} --saved` brings it")
-    numbers = [int(number) for number in kept.bundles]
+    numbers = [int(number) for number in work.bundles]
     bundles = tuple(
         (number, Call("GET", at("kept", kept_id, "bundle"), (("repo", str(number)),)))
         for number in numbers
     )
-    source = WorkSource(Call("GET", at("kept", kept_id, "archive")), kept.bytes, bundles)
-    record = write_down(invocation, kept.sandbox_name, source, to=to)
+    source = WorkSource(Call("GET", at("kept", kept_id, "archive")), work.bytes, bundles)
+    record = write_down(invocation, work.sandbox_name, source, to=to)
     if as_json:
         show_json(record.value())
         return
@@ -82,17 +84,17 @@ def _fetch(invocation: Invocation, kept_id: str, to: Path | None, *, as_json: bo
         say(f"wrote {path}")
 
 
-def _names(kept: Kept) -> tuple[str, ...]:
+def _names(work: Kept) -> tuple[str, ...]:
     """Return what a kept tree is named by: the sandbox's name means its files alone."""
-    files = kept.tree and not kept.pushed
-    return (kept.kept_id, kept.sandbox_name if files else "")
+    files = work.tree and not work.pushed
+    return (work.kept_id, work.sandbox_name if files else "")
 
 
-def _row_there(kept: Kept) -> tuple[str, ...]:
-    size = str(-(-kept.bytes // 2**20))
-    where = f"pushed: {kept.pushed}" if kept.pushed else f"server: {kept.path}"
-    name, kept_id = kept.sandbox_name, kept.kept_id
-    return name, kept_id, age(kept.kept_at), size, where
+def _row_there(work: Kept) -> tuple[str, ...]:
+    size = str(-(-work.bytes // 2**20))
+    where = f"pushed: {work.pushed}" if work.pushed else f"server: {work.path}"
+    name, kept_id = work.sandbox_name, work.kept_id
+    return name, kept_id, age(work.kept_at), size, where
 
 
 def _row_here(record: Record) -> tuple[str, ...]:

@@ -32,7 +32,8 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
     if as_json:
         show_json(answered.value)
     else:
-        rows = [_row(one) for one in sorted(answered.profiles, key=lambda one: bool(one.obstacle))]
+        profiles = sorted(answered.profiles, key=lambda profile: bool(profile.obstacle))
+        rows = [_row(profile) for profile in profiles]
         show_table(("PROFILE", "VERSION", "BACKEND", "AGENT", "DESCRIPTION"), rows)
 
 

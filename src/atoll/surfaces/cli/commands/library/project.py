@@ -90,13 +90,13 @@ def forget(invocation: Invocation, repo: str) -> None:
 @pass_invocation
 def list_(invocation: Invocation, *, as_json: bool) -> None:
     """List your decisions."""
-    found = Projects(invocation.api().transport).list()
+    listing = Projects(invocation.api().transport).list()
     if as_json:
-        show_json(found.value)
+        show_json(listing.value)
         return
     rows = [
-        (one.repository, one.file, one.decision, one.digest[:SHOWN_DIGITS])
-        for one in found.projects
+        (project.repository, project.file, project.decision, project.digest[:SHOWN_DIGITS])
+        for project in listing.projects
     ]
     if rows:
         show_table(("REPOSITORY", "FILE", "DECISION", "DIGEST"), rows)

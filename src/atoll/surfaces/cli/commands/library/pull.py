@@ -96,7 +96,7 @@ def command(
     here = checkout or Path()
     wanted = BranchRequest(repo, pushed or source, force, with_repositories, uncommitted)
     if pushed is not None:
-        _held(api, name, here, wanted=wanted, into=branch, drop=drop, as_json=as_json)
+        _bring_held_push(api, name, here, wanted=wanted, into=branch, drop=drop, as_json=as_json)
         return
     if saved:
         _bring_saved(api, name, here, wanted=wanted, as_json=as_json)
@@ -137,7 +137,7 @@ def _bring(
     if as_json:
         show_json(_value(pulled))
     elif pulled.commit:
-        _tell(pulled)
+        _print_branch(pulled)
         for path in lacking_submodules(checkout, pulled.commit):
             note(
                 f"{path} is at a commit that only the sandbox has: push it there, by `atoll exec "
@@ -145,7 +145,7 @@ def _bring(
             )
 
 
-def _held(
+def _bring_held_push(
     api: Client,
     name: str,
     checkout: Path,
@@ -158,7 +158,7 @@ def _held(
     if not wanted.branch:
         pushes = api.sandboxes.pushes(name).pushes
         if as_json:
-            show_json({"pushes": [one.value for one in pushes]})
+            show_json({"pushes": [push.value for push in pushes]})
         elif pushes:
             show_pushes(pushes)
         else:
@@ -175,19 +175,19 @@ def _held(
     if as_json:
         show_json(_value(pulled))
     else:
-        _tell(pulled)
+        _print_branch(pulled)
 
 
 def _bring_saved(
     api: Client, name: str, checkout: Path, *, wanted: BranchRequest, as_json: bool
 ) -> None:
-    found = saved_of(api, name)
+    saved = saved_of(api, name)
     brought = bring_saved(api, name, checkout, wanted=wanted)
     if as_json:
-        whole: list[Json] = [one.kept_id for one in found if one.tree]
-        show_json({"saved": [_value(one) for one in brought], "trees": whole})
+        whole: list[Json] = [work.kept_id for work in saved if work.tree]
+        show_json({"saved": [_value(branch) for branch in brought], "trees": whole})
     else:
-        tell_saved(name, found, brought)
+        tell_saved(name, saved, brought)
 
 
 def _bring_back(
@@ -218,7 +218,7 @@ def _value(pulled: PulledBranch) -> dict[str, Json]:
     }
 
 
-def _tell(pulled: PulledBranch) -> None:
+def _print_branch(pulled: PulledBranch) -> None:
     more = f"{pulled.commits} new commit{'' if pulled.commits == 1 else 's'}"
     say(f"{pulled.branch} is at {pulled.commit[:12]}: {more}")
     if pulled.kept:

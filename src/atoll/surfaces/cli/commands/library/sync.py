@@ -81,25 +81,25 @@ def command(
         body["onto"] = onto
     if not abort:
         _send(api, sandbox, checkout or Path(), repo=repo, onto=onto)
-    done = _synced(api, sandbox, body)
-    show_json(done.value) if as_json else _tell(sandbox, done)
+    done = _sync_when_idle(api, sandbox, body)
+    show_json(done.value) if as_json else _print_sync(sandbox, done)
     if done.outcome == "conflict" and not agent:
         code = _resolve(invocation, sandbox, repo) if terminal else FAILED
         raise click.exceptions.Exit(code)
 
 
-def _synced(api: Client, sandbox: Sandbox, body: SyncBody) -> Sync:
+def _sync_when_idle(api: Client, sandbox: Sandbox, body: SyncBody) -> Sync:
     """Sync, once no agent works there any more. Ctrl-C leaves the sandbox as it is."""
-    told = False
+    reported = False
     while True:
         try:
             return api.sandboxes.sync(sandbox.sandbox_id, body)
         except Conflict as error:
             if error.code != "agent_works":
                 raise
-            if not told:
+            if not reported:
                 note(f"waiting: {error.message}")
-            told = True
+            reported = True
             time.sleep(BETWEEN_LOOKS)
 
 
@@ -122,7 +122,7 @@ def _send(api: Client, sandbox: Sandbox, checkout: Path, *, repo: int, onto: str
         send_branch(api, checkout, branch, key=there[repo].key, say=note)
 
 
-def _tell(sandbox: Sandbox, done: Sync) -> None:
+def _print_sync(sandbox: Sandbox, done: Sync) -> None:
     name = name_of(sandbox)
     match done.outcome:
         case "updated":
@@ -135,12 +135,12 @@ def _tell(sandbox: Sandbox, done: Sync) -> None:
         case "clean":
             note(f"{name} has no rebase to give up")
         case _:
-            _tell_conflict(name, done)
+            _print_conflict(name, done)
     if done.stashed:
         note("its uncommitted changes did not fit: they are in `git stash` inside")
 
 
-def _tell_conflict(name: str, done: Sync) -> None:
+def _print_conflict(name: str, done: Sync) -> None:
     if not done.files:
         note(
             f"{name} stopped in the middle of a rebase, and no file is in conflict any more: `git "

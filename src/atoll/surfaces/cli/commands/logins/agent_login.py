@@ -62,15 +62,15 @@ def login(
         body["provider"] = provider
     if how == "key":
         body["api_key"] = _text(f"API key of {agent}")
-    found = _finished(logins, logins.begin(body))
+    agent_login = _complete(logins, logins.begin(body))
     if use:
-        found = logins.turn(found.id, in_use=True)
+        agent_login = logins.turn(agent_login.id, in_use=True)
     if as_json:
-        show_json(found.value)
+        show_json(agent_login.value)
         return
-    say(f"{clean(found.agent)} is logged in: {found.id}")
-    if not found.in_use:
-        note(_LATER.format(id=found.id))
+    say(f"{clean(agent_login.agent)} is logged in: {agent_login.id}")
+    if not agent_login.in_use:
+        note(_LATER.format(id=agent_login.id))
 
 
 @click.command("logins")
@@ -103,12 +103,12 @@ def logins_(
     if conceal is not None:
         logins.expose(_login_id(logins, conceal), ())
         note(_CONCEALED)
-    found = logins.list()
+    listing = logins.list()
     if as_json:
-        show_json({"logins": [one.value for one in found.logins]})
-    elif found.logins:
+        show_json({"logins": [entry.value for entry in listing.logins]})
+    elif listing.logins:
         header = ("LOGIN", "AGENT", "METHOD", "STATUS", "IN USE", "TOKEN", "EXPOSED TO")
-        show_table(header, map(_row, found.logins))
+        show_table(header, map(_row, listing.logins))
     else:
         note("no logins: atoll agent login")
 
@@ -121,19 +121,19 @@ def logout(invocation: Invocation, which: str, *, as_json: bool) -> None:
     """End the logins of an agent, or one by its id, here and at its vendor  [default: codex]."""
     logins = AgentLogins(invocation.api().transport)
     there = logins.list().logins
-    chosen = [one for one in there if which == one.agent]
+    chosen = [entry for entry in there if which == entry.agent]
     if not chosen:
-        login_id = pick_id(LOGIN, which, lambda: ((one.id,) for one in there))
-        chosen = [one for one in there if one.id == login_id]
-    alive = [one for one in chosen if one.status in _OPEN]
+        login_id = pick_id(LOGIN, which, lambda: ((entry.id,) for entry in there))
+        chosen = [entry for entry in there if entry.id == login_id]
+    alive = [entry for entry in chosen if entry.status in _OPEN]
     if not chosen:
         raise NotFound(f"you have no login {which[:80]!r}: atoll agent logins")
-    ended = [logins.revoke(one.id) for one in alive]
+    ended = [logins.revoke(entry.id) for entry in alive]
     if as_json:
-        show_json({"logins": [one.value for one in ended]})
+        show_json({"logins": [entry.value for entry in ended]})
         return
-    for one in ended:
-        say(f"logged out: {clean(one.agent)} ({one.id})")
+    for entry in ended:
+        say(f"logged out: {clean(entry.agent)} ({entry.id})")
     if not ended:
         note("it had ended already")
 
@@ -146,8 +146,9 @@ def _expose(
 ) -> None:
     """Expose a login to more places, and say what that means."""
     scopes = [_scope(invocation, place) for place in places]
-    found = logins.expose(login_id, (*logins.get(login_id).exposed_to, *scopes))
-    note(_EXPOSED.format(agent=clean(found.agent), ends=clean(found.expires_at or "its end")))
+    agent_login = logins.expose(login_id, (*logins.get(login_id).exposed_to, *scopes))
+    ends = clean(agent_login.expires_at or "its end")
+    note(_EXPOSED.format(agent=clean(agent_login.agent), ends=ends))
 
 
 def _login_id(logins: AgentLogins, login: str) -> str:
@@ -157,7 +158,8 @@ def _login_id(logins: AgentLogins, login: str) -> str:
         LOGIN,
         login,
         lambda: (
-            (one.id, one.agent if one.status in _OPEN else "") for one in logins.list().logins
+            (entry.id, entry.agent if entry.status in _OPEN else "")
+            for entry in logins.list().logins
         ),
     )
 
@@ -166,32 +168,32 @@ def _scope(invocation: Invocation, place: str) -> str:
     kind, _, name = place.partition(":")
     if kind == "profile":
         return f"profile:{profile_id(name)}"
-    found = whole_name(invocation.api, name or place)
-    return f"sandbox:{invocation.api().sandboxes.get(found).sandbox_id}"
+    sandbox = whole_name(invocation.api, name or place)
+    return f"sandbox:{invocation.api().sandboxes.get(sandbox).sandbox_id}"
 
 
-def _finished(logins: AgentLogins, begun: AgentLogin) -> AgentLogin:
+def _complete(logins: AgentLogins, begun: AgentLogin) -> AgentLogin:
     """Return a login once its person has confirmed it. Raises `Conflict` when it ended instead."""
-    found = begun
+    agent_login = begun
     if begun.method == LoginMethod.BROWSER:
         note(f"open {clean(begun.page)}")
         note("log in, and paste the whole address that the browser ends at")
-        found = logins.paste(begun.id, _text("Address"))
+        agent_login = logins.paste(begun.id, _text("Address"))
     elif begun.status == "pending":
         note(f"open {clean(begun.page)} and enter the code {clean(begun.user_code)}")
-    return _ready(logins, found)
+    return _await_ready(logins, agent_login)
 
 
-def _ready(
-    logins: AgentLogins, found: AgentLogin, sleep: Callable[[float], None] = time.sleep
+def _await_ready(
+    logins: AgentLogins, agent_login: AgentLogin, sleep: Callable[[float], None] = time.sleep
 ) -> AgentLogin:
-    while found.status in _OPEN and found.status != "ready":
+    while agent_login.status in _OPEN and agent_login.status != "ready":
         sleep(PAUSE_SECONDS)
-        found = logins.get(found.id)
-    if found.status != "ready":
-        why = f": {clean(found.reason)}" if found.reason else ""
-        raise Conflict(f"the login is {clean(found.status)}{why}", code="login_not_ready")
-    return found
+        agent_login = logins.get(agent_login.id)
+    if agent_login.status != "ready":
+        why = f": {clean(agent_login.reason)}" if agent_login.reason else ""
+        raise Conflict(f"the login is {clean(agent_login.status)}{why}", code="login_not_ready")
+    return agent_login
 
 
 def _text(name: str) -> str:
@@ -208,10 +210,10 @@ def _text(name: str) -> str:
     return text
 
 
-def _row(one: AgentLogin) -> tuple[str, ...]:
+def _row(entry: AgentLogin) -> tuple[str, ...]:
     methods = {number: name for name, number in _METHODS.items()}
-    method = methods.get(one.method, str(one.method))
-    if one.provider:
-        method = f"{method} of {one.provider}"
-    used, exposed = "yes" if one.in_use else "no", " ".join(one.exposed_to) or "-"
-    return one.id, one.agent, method, one.status, used, one.token_ref, exposed
+    method = methods.get(entry.method, str(entry.method))
+    if entry.provider:
+        method = f"{method} of {entry.provider}"
+    used, exposed = "yes" if entry.in_use else "no", " ".join(entry.exposed_to) or "-"
+    return entry.id, entry.agent, method, entry.status, used, entry.token_ref, exposed

@@ -46,17 +46,17 @@ def status(invocation: Invocation, *, home: str | None, as_json: bool) -> None:
 
     May be run while Atoll runs.
     """
-    found = _database(invocation, home).status()
+    report = _database(invocation, home).status()
     if as_json:
-        show_json(_status_value(found))
+        show_json(_status_value(report))
         return
-    say(f"database  {found.backend} at {found.place}")
-    say(f"schema    {_schema(found)}")
-    say(f"size      {spelled_size(found.bytes)}")
-    rows = [(one.name, str(one.rows), _size(one.bytes)) for one in found.tables]
+    say(f"database  {report.backend} at {report.place}")
+    say(f"schema    {_schema(report)}")
+    say(f"size      {spelled_size(report.bytes)}")
+    rows = [(table.name, str(table.rows), _size(table.bytes)) for table in report.tables]
     if rows:
         show_table(("TABLE", "ROWS", "SIZE"), rows)
-    lags = [(one.name, str(one.position), str(one.lag)) for one in found.projections]
+    lags = [(lag.name, str(lag.position), str(lag.lag)) for lag in report.projections]
     if lags:
         show_table(("PROJECTION", "POSITION", "LAG"), lags)
 
@@ -91,14 +91,14 @@ def rebuild(
     several = Several(invocation, len(names))
     with Bar("rebuild", EVENTS) as bar:
         if names:
-            each = several.each(names, lambda name: database.rebuild((name,), bar.headway))
-            done = [one for found in each for one in found]
+            batches = several.each(names, lambda name: database.rebuild((name,), bar.headway))
+            done = [lag for batch in batches for lag in batch]
         else:
             done = list(database.rebuild((), bar.headway))
     if as_json:
         show_json({"projections": _lags_value(done)})
-    for one in () if as_json else done:
-        say(f"{one.name} is derived up to position {one.position}")
+    for projection in () if as_json else done:
+        say(f"{projection.name} is derived up to position {projection.position}")
     several.end()
 
 
@@ -114,13 +114,13 @@ def export(invocation: Invocation, *, output: str, home: str | None, as_json: bo
 
     Secrets in it are encrypted: keep `master.key` of the home, too, but elsewhere.
     """
-    with _written(output) as to, Bar("export", ROWS) as bar:
+    with _open_output(output) as to, Bar("export", ROWS) as bar:
         copied = _database(invocation, home).export(to, bar.headway)
     if as_json and output != STREAM:
-        show_json(_copied_value(copied))
+        show_json(_copies_value(copied))
         return
     tell = note if output == STREAM else say
-    tell(f"exported {_counted(copied)} to {'stdout' if output == STREAM else output}")
+    tell(f"exported {_row_totals(copied)} to {'stdout' if output == STREAM else output}")
 
 
 @command.command("import")
@@ -133,12 +133,12 @@ def import_(invocation: Invocation, file: str, *, home: str | None, as_json: boo
 
     Everything or nothing: rows are counted and compared with the file before they are kept.
     """
-    with _read(file) as source, Bar("import", ROWS) as bar:
+    with _open_input(file) as source, Bar("import", ROWS) as bar:
         copied = _database(invocation, home).load(source, bar.headway)
     if as_json:
-        show_json(_copied_value(copied))
+        show_json(_copies_value(copied))
     else:
-        say(f"imported {_counted(copied)}; counts and checksums are those of the file")
+        say(f"imported {_row_totals(copied)}; counts and checksums are those of the file")
 
 
 def _database(invocation: Invocation, home: str | None) -> "Database":
@@ -147,7 +147,7 @@ def _database(invocation: Invocation, home: str | None) -> "Database":
 
 
 @contextmanager
-def _written(output: str) -> Iterator[BinaryIO]:
+def _open_output(output: str) -> Iterator[BinaryIO]:
     """Open a new file of its owner's alone, or stdout. A file that was not finished goes again."""
     if output == STREAM:
         if sys.stdout.isatty():
@@ -176,7 +176,7 @@ def _written(output: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _read(file: str) -> Iterator[BinaryIO]:
+def _open_input(file: str) -> Iterator[BinaryIO]:
     if file == STREAM:
         yield sys.stdin.buffer
         return
@@ -188,43 +188,43 @@ def _read(file: str) -> Iterator[BinaryIO]:
         yield source
 
 
-def _schema(found: "DatabaseStatus") -> str:
-    if found.revision is None:
-        return f"none yet (this program makes {found.newest})"
-    if found.revision == found.newest:
-        return f"{found.revision} (up to date)"
-    return f"{found.revision} (this program knows {found.newest}: `atoll db migrate`)"
+def _schema(report: "DatabaseStatus") -> str:
+    if report.revision is None:
+        return f"none yet (this program makes {report.newest})"
+    if report.revision == report.newest:
+        return f"{report.revision} (up to date)"
+    return f"{report.revision} (this program knows {report.newest}: `atoll db migrate`)"
 
 
 def _size(size: int | None) -> str:
     return "-" if size is None else spelled_size(size)
 
 
-def _counted(copied: "Sequence[TableCopy]") -> str:
-    return f"{sum(one.rows for one in copied)} rows of {len(copied)} tables"
+def _row_totals(copied: "Sequence[TableCopy]") -> str:
+    return f"{sum(table.rows for table in copied)} rows of {len(copied)} tables"
 
 
-def _status_value(found: "DatabaseStatus") -> dict[str, Json]:
+def _status_value(report: "DatabaseStatus") -> dict[str, Json]:
     tables: list[Json] = [
-        {"name": one.name, "rows": one.rows, "bytes": one.bytes} for one in found.tables
+        {"name": table.name, "rows": table.rows, "bytes": table.bytes} for table in report.tables
     ]
     return {
-        "backend": found.backend,
-        "place": found.place,
-        "revision": found.revision,
-        "newest": found.newest,
-        "bytes": found.bytes,
+        "backend": report.backend,
+        "place": report.place,
+        "revision": report.revision,
+        "newest": report.newest,
+        "bytes": report.bytes,
         "tables": tables,
-        "projections": _lags_value(found.projections),
+        "projections": _lags_value(report.projections),
     }
 
 
 def _lags_value(lags: "Sequence[ProjectionLag]") -> list[Json]:
-    return [{"name": one.name, "position": one.position, "lag": one.lag} for one in lags]
+    return [{"name": lag.name, "position": lag.position, "lag": lag.lag} for lag in lags]
 
 
-def _copied_value(copied: "Sequence[TableCopy]") -> dict[str, Json]:
+def _copies_value(copied: "Sequence[TableCopy]") -> dict[str, Json]:
     tables: list[Json] = [
-        {"name": one.name, "rows": one.rows, "digest": one.digest} for one in copied
+        {"name": table.name, "rows": table.rows, "digest": table.digest} for table in copied
     ]
     return {"tables": tables}

@@ -53,20 +53,20 @@ def command(
 
 
 def _sandbox(invocation: Invocation, name: str, *, as_json: bool) -> None:
-    found = invocation.api().sandboxes.safety(name)
+    report = invocation.api().sandboxes.safety(name)
     if as_json:
-        show_json(found.value)
+        show_json(report.value)
         return
-    for layer in found.layers:
+    for layer in report.layers:
         state = "off" if not layer.in_force else "ok"
         if state == "ok" and layer.bypassable:
             state = "soft"
         what = f"{layer.number} {layer.name}"
         click.echo(f"{painted(state, 6)}{clean(what):<22}{clean(layer.text)}")
-    for part in found.wall:
+    for part in report.wall:
         state = "off" if not part.in_force else "soft" if part.weakened else "ok"
         click.echo(f"{painted(state, 6)}{clean(part.name):<22}{clean(part.text)}")
-    for note in found.degraded:
+    for note in report.degraded:
         click.echo(f"{painted('warn', 6)}{'wall':<22}{clean(note)}")
 
 

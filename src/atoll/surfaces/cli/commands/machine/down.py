@@ -72,8 +72,8 @@ def _stop_all(api: Client) -> None:
     """Stop what runs, whoever owns it, so that it is `stopped` and not `failed` after the next
     `atoll up`. What is on another machine is given back while the control plane still knows it."""
     tried: set[str] = set()
-    while running := [one for one in _list_running(api) if one.sandbox_id not in tried]:
-        tried.update(one.sandbox_id for one in running)
+    while running := [sandbox for sandbox in _list_running(api) if sandbox.sandbox_id not in tried]:
+        tried.update(sandbox.sandbox_id for sandbox in running)
         with (
             ProgressNote(f"stopping {len(running)} sandboxes") as progress,
             ThreadPoolExecutor(AT_ONCE) as pool,
@@ -90,20 +90,20 @@ def _list_running(api: Client) -> Sequence[Sandbox | Running]:
         return Organizations(api.transport).list_running().sandboxes
     except NotFound:
         # A control plane of an earlier version lists the caller's own alone.
-        return [one for one in api.sandboxes.list(states=LIVE) if one.state in LIVE]
+        return [sandbox for sandbox in api.sandboxes.list(states=LIVE) if sandbox.state in LIVE]
 
 
-def _stop(api: Client, one: Sandbox | Running) -> str:
-    """Stop one, and return why that failed."""
+def _stop(api: Client, sandbox: Sandbox | Running) -> str:
+    """Stop a sandbox, and return why that failed; empty where it did not."""
     try:
-        if isinstance(one, Running):
-            Organizations(api.transport).halt(one.sandbox_id, wait_seconds=STOP_SECONDS)
+        if isinstance(sandbox, Running):
+            Organizations(api.transport).halt(sandbox.sandbox_id, wait_seconds=STOP_SECONDS)
         else:
-            api.sandboxes.stop(one.sandbox_id, wait=True, wait_seconds=STOP_SECONDS)
+            api.sandboxes.stop(sandbox.sandbox_id, wait=True, wait_seconds=STOP_SECONDS)
     except (Conflict, NotFound):
         return ""  # it ended by itself meanwhile
     except (Unavailable, Unauthenticated, Forbidden):
         raise
     except AtollError as error:
-        return f"{one.name or one.sandbox_id} was not stopped: {error.message}"
+        return f"{sandbox.name or sandbox.sandbox_id} was not stopped: {error.message}"
     return ""

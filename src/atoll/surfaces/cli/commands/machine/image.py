@@ -62,7 +62,7 @@ def pull(invocation: Invocation, references: tuple[str, ...], *, as_json: bool) 
     """Fetch images from their registry and unpack them, once per digest."""
     shelf = _shelf(invocation)
     several = Several(invocation, len(references))
-    trees = several.each(references, lambda one: shelf.pull(one, note))
+    trees = several.each(references, lambda reference: shelf.pull(reference, note))
     _show(trees, "pulled", as_json=as_json)
     several.end()
 

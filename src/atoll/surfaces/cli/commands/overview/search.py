@@ -52,16 +52,16 @@ def command(
         ("match_case", "true" if match_case else "false"),
         *((("terminal", terminal_id(api, name, terminal)),) if terminal else ()),
     )
-    told = api.terminals.search(name, query)
-    found = told.matches
+    page = api.terminals.search(name, query)
+    matches = page.matches
     if as_json:
-        show_json(told.value)
+        show_json(page.value)
     else:
-        for match in found:
+        for match in matches:
             say(_line(match))
-        if not told.complete:
+        if not page.complete:
             note("there is more: narrow the search, or raise --limit")
-    if not found:
+    if not matches:
         raise click.exceptions.Exit(FAILED)
 
 

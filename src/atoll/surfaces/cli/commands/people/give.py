@@ -40,7 +40,8 @@ def command(invocation: Invocation, name: str, member: str, *, yes: bool, as_jso
 def _find_waiting(organizations: Organizations, name: str) -> str | None:
     """Return the id of the sandbox of this name that waits for an owner, if one does."""
     with suppress(Forbidden, NotFound):
-        found = [one for one in organizations.waiting(None).sandboxes if one.name == name]
-        if len(found) == 1:
-            return found[0].sandbox_id
+        sandboxes = organizations.waiting(None).sandboxes
+        ids = [sandbox.sandbox_id for sandbox in sandboxes if sandbox.name == name]
+        if len(ids) == 1:
+            return ids[0]
     return None

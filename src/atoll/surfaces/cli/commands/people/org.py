@@ -70,11 +70,14 @@ def create(invocation: Invocation, slug: str, *, name: str | None, as_json: bool
 @pass_invocation
 def list_(invocation: Invocation, *, as_json: bool) -> None:
     """List your organizations."""
-    found = _organizations(invocation).list()
+    listing = _organizations(invocation).list()
     if as_json:
-        show_json(found.value)
+        show_json(listing.value)
         return
-    rows = [(one.slug, one.organization_id, one.role, one.name) for one in found.organizations]
+    rows = [
+        (organization.slug, organization.organization_id, organization.role, organization.name)
+        for organization in listing.organizations
+    ]
     show_table(("ORGANIZATION", "ID", "ROLE", "NAME"), rows)
 
 
@@ -84,11 +87,12 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
 @pass_invocation
 def show(invocation: Invocation, org: str | None, *, as_json: bool) -> None:
     """Show the organization ORG, or yours."""
-    found = _organizations(invocation).get(org)
+    organization = _organizations(invocation).get(org)
     if as_json:
-        show_json(found.value)
+        show_json(organization.value)
         return
-    say(f"{found.slug} ({found.organization_id}): {found.name}; you are {found.role}")
+    name = f"{organization.slug} ({organization.organization_id}): {organization.name}"
+    say(f"{name}; you are {organization.role}")
 
 
 @command.command("members")
@@ -97,11 +101,11 @@ def show(invocation: Invocation, org: str | None, *, as_json: bool) -> None:
 @pass_invocation
 def members(invocation: Invocation, *, org: str | None, as_json: bool) -> None:
     """List the members, service accounts among them."""
-    found = _organizations(invocation).members(org)
+    listing = _organizations(invocation).members(org)
     if as_json:
-        show_json(found.value)
+        show_json(listing.value)
     else:
-        rows = [_row(one) for one in found.members]
+        rows = [_row(member) for member in listing.members]
         show_table(("MEMBER", "ROLE", "KIND", "NAME", "EMAIL", "GROUPS"), rows)
 
 
@@ -151,13 +155,18 @@ def invite(
 def invitations(invocation: Invocation, *, org: str | None, as_json: bool) -> None:
     """List the invitations that can still be accepted."""
     organizations = _organizations(invocation)
-    found = organizations.invitations(org)
+    listing = organizations.invitations(org)
     if as_json:
-        show_json(found.value)
+        show_json(listing.value)
         return
     rows = [
-        (one.invitation_id, one.role, until(one.expires_at), one.email or "-")
-        for one in found.invitations
+        (
+            invitation.invitation_id,
+            invitation.role,
+            until(invitation.expires_at),
+            invitation.email or "-",
+        )
+        for invitation in listing.invitations
     ]
     show_table(("INVITATION", "ROLE", "EXPIRES", "FOR"), rows)
     if rows:
@@ -171,14 +180,14 @@ def invitations(invocation: Invocation, *, org: str | None, as_json: bool) -> No
 def uninvite(invocation: Invocation, invitation: str, *, org: str | None) -> None:
     """Take INVITATION (id or email) back."""
     organizations = _organizations(invocation)
-    found = pick_id(
+    invitation_id = pick_id(
         INVITATION,
         invitation,
         lambda: (
-            (one.invitation_id, one.email) for one in organizations.invitations(org).invitations
+            (row.invitation_id, row.email) for row in organizations.invitations(org).invitations
         ),
     )
-    organizations.uninvite(org, found)
+    organizations.uninvite(org, invitation_id)
     note(f"revoked {invitation}")
 
 
@@ -280,13 +289,13 @@ def service_account(
 @pass_invocation
 def waiting(invocation: Invocation, *, org: str | None, as_json: bool) -> None:
     """List the sandboxes whose owner is gone: `atoll give` gives them to somebody."""
-    found = _organizations(invocation).waiting(org)
+    listing = _organizations(invocation).waiting(org)
     if as_json:
-        show_json(found.value)
+        show_json(listing.value)
         return
     rows = [
-        (one.sandbox_id, one.name, one.state, one.owner, until(one.expires_at))
-        for one in found.sandboxes
+        (sandbox.sandbox_id, sandbox.name, sandbox.state, sandbox.owner, until(sandbox.expires_at))
+        for sandbox in listing.sandboxes
     ]
     show_table(("SANDBOX", "NAME", "STATE", "OF", "EXPIRES"), rows)
 
@@ -302,13 +311,13 @@ def _note_missing_provider(organizations: Organizations) -> bool:
 def _secret() -> str:
     """Read a hidden prompt, or standard input; of a link the part behind `#join=`."""
     if sys.stdin.isatty():
-        said = str(click.prompt("Link of the invitation", hide_input=True, err=True))
+        secret = str(click.prompt("Link of the invitation", hide_input=True, err=True))
     else:
-        said = sys.stdin.readline(MAX_LINK)
-    said = said.strip().rpartition("#join=")[2]
-    if not said:
+        secret = sys.stdin.readline(MAX_LINK)
+    secret = secret.strip().rpartition("#join=")[2]
+    if not secret:
         raise Invalid("nothing came: pipe the link in, or paste it at the prompt")
-    return said
+    return secret
 
 
 def _organizations(invocation: Invocation) -> Organizations:

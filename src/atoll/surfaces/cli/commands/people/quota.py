@@ -29,12 +29,12 @@ def command() -> None:
 @pass_invocation
 def show(invocation: Invocation, *, as_json: bool) -> None:
     """Show your quota and your organization's, beside what is held."""
-    found = _organizations(invocation).own_quota()
+    listing = _organizations(invocation).own_quota()
     if as_json:
-        show_json(found.value)
+        show_json(listing.value)
         return
     own = invocation.api().transport.read(Me, get("me"))
-    _show(found.quotas, {own.id: own.name})
+    _show(listing.quotas, {own.id: own.name})
 
 
 @command.command("list")
@@ -43,11 +43,11 @@ def show(invocation: Invocation, *, as_json: bool) -> None:
 @pass_invocation
 def list_(invocation: Invocation, *, org: str | None, as_json: bool) -> None:
     """List the quotas of an organization and of its members."""
-    found = _organizations(invocation).quotas(org)
+    listing = _organizations(invocation).quotas(org)
     if as_json:
-        show_json(found.value)
+        show_json(listing.value)
         return
-    _show(found.quotas, _member_names(invocation, org))
+    _show(listing.quotas, _member_names(invocation, org))
 
 
 @command.command("set")
@@ -144,39 +144,40 @@ def network(
             "open_network": open_network,
         }
     changes = named or nothing
-    found = (
+    bounds = (
         organizations.bound_networks(org, body) if changes else organizations.network_bounds(org)
     )
     if as_json:
-        show_json(found.value)
+        show_json(bounds.value)
         return
-    whose = [("the installation", found.installation)]
-    if found.value.get("organization") is not None:
-        whose.append(("the organization", found.organization))
+    whose = [("the installation", bounds.installation)]
+    if bounds.value.get("organization") is not None:
+        whose.append(("the organization", bounds.organization))
     show_table(
         ("WHOSE", "FULL", "HOST PORTS", "RANGES", "PORTS", "EGRESS", "OPEN"),
-        [(name, *_bounds_row(one)) for name, one in whose],
+        [(name, *_bounds_row(limits)) for name, limits in whose],
     )
 
 
-def _bounds_row(one: NetworkBounds) -> tuple[str, ...]:
-    lists = (one.host_ports, one.ranges, one.ports, one.egress)
-    open_network = "yes" if one.open_network else "no"
-    full = "yes" if one.full else "no"
+def _bounds_row(limits: NetworkBounds) -> tuple[str, ...]:
+    lists = (limits.host_ports, limits.ranges, limits.ports, limits.egress)
+    open_network = "yes" if limits.open_network else "no"
+    full = "yes" if limits.full else "no"
     return (full, *(", ".join(texts) or "-" for texts in lists), open_network)
 
 
 def _member_names(invocation: Invocation, org: str | None) -> dict[str, str]:
     """Return the names of an organization's members, by their ids."""
     with suppress(NotFound, Forbidden):
-        return {one.member_id: one.name for one in _organizations(invocation).members(org).members}
+        members = _organizations(invocation).members(org).members
+        return {member.member_id: member.name for member in members}
     return {}
 
 
 def _show(quotas: list[HeldQuota], names: Mapping[str, str]) -> None:
     rows = []
-    for one in quotas:
-        used, limit = one.used, one.quota
+    for holder in quotas:
+        used, limit = holder.used, holder.quota
         counts = [
             (used.sandboxes, limit.sandboxes),
             (used.concurrentSessions, limit.concurrentSessions),
@@ -188,7 +189,7 @@ def _show(quotas: list[HeldQuota], names: Mapping[str, str]) -> None:
         ]
         cells = [f"{held} of {_UNLIMITED if most < 0 else most}" for held, most in counts]
         cells += [f"{held} of {most or _UNLIMITED}" for held, most in texts]
-        rows.append((names.get(one.member, one.member) or "the organization", *cells))
+        rows.append((names.get(holder.member, holder.member) or "the organization", *cells))
     show_table(("WHOSE", "SANDBOXES", "SESSIONS", "CPU", "MEMORY", "STORAGE"), rows)
     if not quotas:
         say("no quotas")

@@ -24,13 +24,13 @@ LOCAL_ONLY = (
 )
 
 
-class _Sharing(UsualVerb):
-    """A name alone makes a link."""
+class _ShareGroup(UsualVerb):
+    """The group `share`: a name alone makes a link."""
 
     usual = "new"
 
 
-@click.group("share", cls=_Sharing)
+@click.group("share", cls=_ShareGroup)
 def command() -> None:
     """Share a sandbox's terminals, or a recording, by link."""
 

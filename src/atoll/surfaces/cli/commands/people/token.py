@@ -83,7 +83,7 @@ def list_(invocation: Invocation, *, account: str | None, as_json: bool) -> None
     nargs=-1,
     required=True,
     shell_complete=listed(
-        "tokens", TokenList, lambda found: (token.id for token in found.tokens), ()
+        "tokens", TokenList, lambda page: (token.id for token in page.tokens), ()
     ),
 )
 @pass_invocation
@@ -93,7 +93,7 @@ def revoke(invocation: Invocation, tokens: tuple[str, ...]) -> None:
 
     def end(token: str) -> None:
         there.revoke(
-            pick_id(TOKEN, token, lambda: ((one.id, one.name) for one in there.list().tokens))
+            pick_id(TOKEN, token, lambda: ((row.id, row.name) for row in there.list().tokens))
         )
         note(f"revoked {token}")
 

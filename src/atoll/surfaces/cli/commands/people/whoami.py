@@ -2,6 +2,7 @@
 
 import click
 
+from atoll.client.fields import Json
 from atoll.client.made.people.me import Me
 from atoll.client.made.people.organizations import Organization
 from atoll.client.organizations import Organizations
@@ -18,17 +19,19 @@ def command(invocation: Invocation, *, as_json: bool) -> None:
     """Show who you are here, your organizations and your role."""
     transport = invocation.api().transport
     me = transport.read(Me, get("me"))
-    found = Organizations(transport).list().organizations
+    organizations = Organizations(transport).list().organizations
     if as_json:
-        show_json({"me": me.value, "organizations": [one.value for one in found]})
+        values: list[Json] = [organization.value for organization in organizations]
+        show_json({"me": me.value, "organizations": values})
         return
     say(f"{me.name} ({me.id})")
-    if found:
-        show_table(("ORGANIZATION", "ROLE", "NAME", ""), [_row(one, me) for one in found])
+    if organizations:
+        rows = [_row(organization, me) for organization in organizations]
+        show_table(("ORGANIZATION", "ROLE", "NAME", ""), rows)
     else:
         note("you are a member of no organization yet")
 
 
-def _row(one: Organization, me: Me) -> tuple[str, ...]:
-    here = "this one" if one.organization_id == me.org_id else ""
-    return (one.slug, one.role, one.name, here)
+def _row(organization: Organization, me: Me) -> tuple[str, ...]:
+    here = "this one" if organization.organization_id == me.org_id else ""
+    return (organization.slug, organization.role, organization.name, here)

@@ -34,15 +34,15 @@ def command() -> None:
 def list_(invocation: Invocation, name: str, *, every: bool, as_json: bool) -> None:
     """List the previews of a sandbox, and the ports on which something listens."""
     api = Previews(invocation.api().transport)
-    found = [one for one in api.list(name).previews if every or one.state != "gone"]
+    previews = [preview for preview in api.list(name).previews if every or preview.state != "gone"]
     ports = api.ports(name)
     if as_json:
-        show_json({"previews": [one.value for one in found], **ports.value})
+        show_json({"previews": [preview.value for preview in previews], **ports.value})
         return
-    rows = [_row(one) for one in found]
-    taken = {one.port for one in found if one.state != "gone"}
-    rows += [("-", "-", str(one.port), "listens", "-") for one in ports.ports
-             if one.port not in taken]  # fmt: skip
+    rows = [_row(preview) for preview in previews]
+    taken = {preview.port for preview in previews if preview.state != "gone"}
+    rows += [("-", "-", str(listener.port), "listens", "-") for listener in ports.ports
+             if listener.port not in taken]  # fmt: skip
     show_table(("PREVIEW", "APP", "PORT", "STATE", "URL"), rows)
 
 
@@ -66,7 +66,7 @@ def create(
 ) -> None:
     """Make a preview of an app that listens at a port, and build it by the project's set-up."""
     body: PreviewBody = {"app": app, "port": port, "pr_number": number, "sha": sha}
-    _say(Previews(invocation.api().transport).create(name, body), as_json=as_json)
+    _print_preview(Previews(invocation.api().transport).create(name, body), as_json=as_json)
 
 
 @command.command("rebuild")
@@ -77,7 +77,7 @@ def create(
 def rebuild(invocation: Invocation, name: str, *, preview: str, as_json: bool) -> None:
     """Run the set-up of a preview again."""
     previews = Previews(invocation.api().transport)
-    _say(previews.rebuild(name, _preview_id(previews, name, preview)), as_json=as_json)
+    _print_preview(previews.rebuild(name, _preview_id(previews, name, preview)), as_json=as_json)
 
 
 @command.command("log")
@@ -115,7 +115,7 @@ def link(
     invocation: Invocation, name: str, *, what: str, path: str, ttl: str, as_json: bool
 ) -> None:
     """Print a link that opens a port or a preview in one browser, once."""
-    made = _linked(invocation, name, what, {"path": path, "ttl": ttl})
+    made = _make_link(invocation, name, what, {"path": path, "ttl": ttl})
     if as_json:
         show_json(made.value)
         return
@@ -132,13 +132,13 @@ def link(
 @pass_invocation
 def open_(invocation: Invocation, name: str, *, what: str, path: str) -> None:
     """Open a port or a preview in this machine's browser."""
-    made = _linked(invocation, name, what, {"path": path})
+    made = _make_link(invocation, name, what, {"path": path})
     if not webbrowser.open(made.url):
         say(made.url)
         note("no browser was found here: open the link yourself, it is good for one use")
 
 
-def _linked(invocation: Invocation, name: str, what: str, body: LinkBody) -> Link:
+def _make_link(invocation: Invocation, name: str, what: str, body: LinkBody) -> Link:
     previews = Previews(invocation.api().transport)
     if what.isdecimal():
         return previews.link_port(name, int(what), body)
@@ -151,13 +151,13 @@ def _preview_id(previews: Previews, name: str, preview: str) -> str:
         PREVIEW,
         preview,
         lambda: (
-            (one.preview_id, "" if one.state == "gone" else one.app)
-            for one in previews.list(name).previews
+            (row.preview_id, "" if row.state == "gone" else row.app)
+            for row in previews.list(name).previews
         ),
     )
 
 
-def _say(preview: Preview, *, as_json: bool) -> None:
+def _print_preview(preview: Preview, *, as_json: bool) -> None:
     if as_json:
         show_json(preview.value)
         return

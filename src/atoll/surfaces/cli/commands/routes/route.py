@@ -50,12 +50,12 @@ def explain(
         "host": plan.host,
         "route": options_of(plan),
     }
-    found = _routes(invocation).explain(given(body))
+    decision = _routes(invocation).explain(given(body))
     if as_json:
-        show_json(found.value)
+        show_json(decision.value)
     else:
-        _show(found)
-    if not found.chosen.extension:
+        _show(decision)
+    if not decision.chosen.extension:
         raise click.exceptions.Exit(FAILED)
 
 
@@ -71,12 +71,12 @@ def show(invocation: Invocation, sandbox: str, *, as_json: bool) -> None:
     if not route:
         say("it is older than routes: nobody wrote down why it is where it is")
         return
-    found = _routes(invocation).get(route)
+    record = _routes(invocation).get(route)
     if as_json:
-        show_json(found.value)
+        show_json(record.value)
     else:
-        _show(found)
-        _print_history(found)
+        _show(record)
+        _print_history(record)
 
 
 @command.command("default")
@@ -84,7 +84,7 @@ def show(invocation: Invocation, sandbox: str, *, as_json: bool) -> None:
 @pass_invocation
 def default(invocation: Invocation, *, as_json: bool) -> None:
     """Show the route of profiles that have none, and the backends that are allowed."""
-    _rules(_routes(invocation).default(), as_json=as_json)
+    _print_policies(_routes(invocation).default(), as_json=as_json)
 
 
 @command.command("set")
@@ -130,7 +130,7 @@ def set_(
         body["default"] = {"strategy": cast(Any, strategy), "extensions": [*extensions]}
     if allow:
         body["allow"] = [*allow]
-    _rules(_routes(invocation).set_default(body), as_json=as_json)
+    _print_policies(_routes(invocation).set_default(body), as_json=as_json)
 
 
 @command.command("health")
@@ -138,11 +138,11 @@ def set_(
 @pass_invocation
 def health(invocation: Invocation, *, as_json: bool) -> None:
     """Show how backends fared at each place in the last day."""
-    found = _routes(invocation).health()
+    report = _routes(invocation).health()
     if as_json:
-        show_json(found.value)
+        show_json(report.value)
         return
-    rows = [(one.extension, one.place, *_measured(one.health)) for one in found.places]
+    rows = [(place.extension, place.place, *_health_cells(place.health)) for place in report.places]
     show_table(("EXTENSION", "PLACE", "TRIED", "READY", "P50", "P95", "BREAKER"), rows)
 
 
@@ -150,43 +150,44 @@ def _routes(invocation: Invocation) -> Routes:
     return Routes(invocation.api().transport)
 
 
-def _show(found: RouteDecision) -> None:
-    chosen = found.chosen
-    say(f"chosen: {_place(chosen) if chosen.extension else '-'} ({found.strategy})")
-    rows = [_row(one) for one in found.candidates]
+def _show(decision: RouteDecision) -> None:
+    chosen = decision.chosen
+    say(f"chosen: {_place(chosen) if chosen.extension else '-'} ({decision.strategy})")
+    rows = [_row(candidate) for candidate in decision.candidates]
     show_table(("EXTENSION", "PLACE", "ISOLATION", "AN HOUR", "P50", "VERDICT"), rows)
 
 
-def _row(one: RouteCandidate) -> tuple[str, ...]:
-    cost = one.cost_per_hour
+def _row(candidate: RouteCandidate) -> tuple[str, ...]:
+    cost = candidate.cost_per_hour
     price = f"{amount(cost.micros)} {cost.currency}" if cost.currency else "-"
-    verdict = "fit" if one.fit else "; ".join(one.reasons)
-    median = _milliseconds(one.health.p50_ms)
-    return one.extension, one.host or one.region or "-", one.isolation, price, median, verdict
+    verdict = "fit" if candidate.fit else "; ".join(candidate.reasons)
+    median = _milliseconds(candidate.health.p50_ms)
+    place = candidate.host or candidate.region or "-"
+    return candidate.extension, place, candidate.isolation, price, median, verdict
 
 
-def _print_history(found: Route) -> None:
-    for one in found.attempts:
-        say(f"{one.at} {_place(one)}: {one.reason or 'ready'}")
-    for move in found.moves:
+def _print_history(route: Route) -> None:
+    for attempt in route.attempts:
+        say(f"{attempt.at} {_place(attempt)}: {attempt.reason or 'ready'}")
+    for move in route.moves:
         say(f"{move.at} evacuated from host {move.source} to host {move.target}")
 
 
-def _place(one: RouteChoice | RouteAttempt) -> str:
+def _place(choice: RouteChoice | RouteAttempt) -> str:
     """Return a place as the reasons of a refusal name it: `ext.ssh on box`, `ext.e2b in eu`."""
-    if one.host:
-        return f"{one.extension} on {one.host}"
-    return f"{one.extension} in {one.region}" if one.region else one.extension
+    if choice.host:
+        return f"{choice.extension} on {choice.host}"
+    return f"{choice.extension} in {choice.region}" if choice.region else choice.extension
 
 
-def _rules(found: DefaultRoute, *, as_json: bool) -> None:
+def _print_policies(policies: DefaultRoute, *, as_json: bool) -> None:
     if as_json:
-        show_json(found.value)
+        show_json(policies.value)
         return
-    say(f"in force: {_policy(found.effective)}")
+    say(f"in force: {_policy(policies.effective)}")
     for name, rules in (
-        ("organization", found.organization),
-        ("installation", found.installation),
+        ("organization", policies.organization),
+        ("installation", policies.installation),
     ):
         say(f"{name}: {_policy(rules.default)}; allowed: {', '.join(rules.allow) or 'all'}")
 
@@ -197,11 +198,11 @@ def _policy(policy: RoutePolicy) -> str:
     return f"{policy.strategy} among {', '.join(policy.extensions) or 'all'}"
 
 
-def _measured(found: RouteHealth) -> tuple[str, ...]:
-    rate = "-" if found.success is None else f"{found.success:.0%}"
-    times = (_milliseconds(found.p50_ms), _milliseconds(found.p95_ms))
-    return str(found.attempts), rate, *times, found.breaker
+def _health_cells(figures: RouteHealth) -> tuple[str, ...]:
+    rate = "-" if figures.success is None else f"{figures.success:.0%}"
+    times = (_milliseconds(figures.p50_ms), _milliseconds(figures.p95_ms))
+    return str(figures.attempts), rate, *times, figures.breaker
 
 
-def _milliseconds(found: int) -> str:
-    return "-" if found < 0 else f"{found} ms"
+def _milliseconds(milliseconds: int) -> str:
+    return "-" if milliseconds < 0 else f"{milliseconds} ms"

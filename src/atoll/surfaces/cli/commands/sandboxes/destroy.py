@@ -52,33 +52,33 @@ def command(
     api = invocation.api()
     several = Several(invocation, len(names))
     # All are looked up before anyone is asked: the question names what is destroyed.
-    found = _find_named(api, several, names) if names else _chosen(api)
-    if to is not None and max(len(names), len(found)) > 1:
+    sandboxes = _find_named(api, several, names) if names else _choose_sandboxes(api)
+    if to is not None and max(len(names), len(sandboxes)) > 1:
         raise click.UsageError("--to takes the files of one sandbox: name one.")
     keeping = KeepOptions(to, with_secrets, quiet=as_json)
     keep = keep_worktree or to is not None
-    works = [look(api, sandbox) for sandbox in found]
+    works = [look(api, sandbox) for sandbox in sandboxes]
     for work in works:
         tell(work, gone=True)
-    going = leave_out_unknown(found, works, yes=yes, lose=lose_work or keep)
+    going = leave_out_unknown(sandboxes, works, yes=yes, lose=lose_work or keep)
     listed = ", ".join(name_of(sandbox) for sandbox in going)
     choice = choose(f"Destroy {listed}?", works, yes=yes or lose_work, keep=keep)
     if not going or choice is Choice.LEAVE:
         raise click.exceptions.Exit(FAILED)
 
     def end(sandbox: Sandbox) -> tuple[Sandbox, dict[str, Json]]:
-        kept = keep_before(invocation, sandbox, keeping) if choice is Choice.KEEP else None
+        record = keep_before(invocation, sandbox, keeping) if choice is Choice.KEEP else None
         title = f"destroying {name_of(sandbox)}"
         answered = wait_ended(api, sandbox.sandbox_id, api.sandboxes.destroy, title=title)
         if not as_json:
             say(ended_notice(answered))
-        return answered, {**answered.value, **({"kept": kept.value()} if kept else {})}
+        return answered, {**answered.value, **({"kept": record.value()} if record else {})}
 
     ended = several.each(going, end, name=name_of)
     if as_json:
         show_json({"sandboxes": [value for _, value in ended]})
     several.end()
-    if len(going) < len(found) or any(still_stands(answered) for answered, _ in ended):
+    if len(going) < len(sandboxes) or any(still_stands(answered) for answered, _ in ended):
         raise click.exceptions.Exit(FAILED)
 
 
@@ -90,7 +90,7 @@ def _find_named(api: Client, several: Several, names: tuple[str, ...]) -> list[S
     return list({sandbox.sandbox_id: sandbox for sandbox in there}.values())
 
 
-def _chosen(api: Client) -> list[Sandbox]:
+def _choose_sandboxes(api: Client) -> list[Sandbox]:
     """Return the sandboxes that a person chooses. Raises a usage error without a terminal."""
     if not can_ask():
         raise click.UsageError("`atoll destroy` needs NAME...: see `atoll destroy --help`")

@@ -24,7 +24,7 @@ def command(invocation: Invocation, name: str, ttl: str, *, as_json: bool) -> No
     if as_json:
         show_json(sandbox.value)
     else:
-        kept = sandbox.retained_until
+        retained_until = sandbox.retained_until
         lives = f"lives until {until(sandbox.expires_at)}"
-        end = f"is kept until {until(kept)}" if kept else lives
+        end = f"is kept until {until(retained_until)}" if retained_until else lives
         say(f"{name_of(sandbox)} {end}")

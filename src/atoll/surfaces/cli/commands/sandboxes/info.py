@@ -34,26 +34,31 @@ def command(invocation: Invocation, name: str | None, *, as_json: bool) -> None:
     """Show everything about one sandbox."""
     api = invocation.api()
     sandbox = select(invocation, api, name)
-    left, tools = _left_running(api, sandbox), _tools(api, sandbox)
+    left, tools = _remaining_processes(api, sandbox), _tools(api, sandbox)
     if as_json:
         inside = {"left_running": left.value.get("processes", []), **tools.value}
         show_json({**sandbox.value, **inside, "runtime_usage": left.value.get("runtime")})
         return
     click.echo(f"{'name':<{WIDTH}}{clean(name_of(sandbox))}")
     click.echo(f"{'state':<{WIDTH}}{painted(clean(sandbox.state))}{_reason(sandbox)}")
-    lines = [*_lines(sandbox), *_agents(sandbox), *_processes(left), ("runtime", _usage(left))]
-    lines += [("not inside", _left_out(api, sandbox)), *_withheld(api, sandbox)]
-    lines += [("tool", _tool(one)) for one in tools.tools]
+    lines = [
+        *_lines(sandbox),
+        *_agent_lines(sandbox),
+        *_process_lines(left),
+        ("runtime", _usage(left)),
+    ]
+    lines += [("not inside", _missing_agents(api, sandbox)), *_withheld_lines(api, sandbox)]
+    lines += [("tool", _tool(tool)) for tool in tools.tools]
     for label, text in lines:
         if text:
             click.echo(f"{label:<{WIDTH}}{clean(text)}")
 
 
-def _agents(sandbox: Sandbox) -> list[tuple[str, str]]:
-    return [("status", f"{one.agent}: {status_line(one.status)}") for one in sandbox.agents]
+def _agent_lines(sandbox: Sandbox) -> list[tuple[str, str]]:
+    return [("status", f"{agent.agent}: {status_line(agent.status)}") for agent in sandbox.agents]
 
 
-def _left_out(api: Client, sandbox: Sandbox) -> str:
+def _missing_agents(api: Client, sandbox: Sandbox) -> str:
     """Return the agents of the installation that it may run and does not have, with how one of them
     comes in; empty where there are none, or nobody looked."""
     if sandbox.state not in RUNNING or sandbox.value.get("agents_inside") is None:
@@ -65,11 +70,11 @@ def _left_out(api: Client, sandbox: Sandbox) -> str:
     admitted = set(sandbox.agent_catalogue) if limited else None
     with suppress(AtollError):
         names = [
-            one.name
-            for one in AgentCatalogue(api.transport).list().agents
-            if one.state in ("works", "key_missing")
-            and one.name not in inside
-            and (admitted is None or one.name in admitted)
+            agent.name
+            for agent in AgentCatalogue(api.transport).list().agents
+            if agent.state in ("works", "key_missing")
+            and agent.name not in inside
+            and (admitted is None or agent.name in admitted)
         ]
         name = name_of(sandbox)
         again = f"`atoll stop {name}` and `atoll start {name}` bring in what was installed later"
@@ -77,7 +82,7 @@ def _left_out(api: Client, sandbox: Sandbox) -> str:
     return ""
 
 
-def _left_running(api: Client, sandbox: Sandbox) -> Processes:
+def _remaining_processes(api: Client, sandbox: Sandbox) -> Processes:
     """Return what ended programs left running; empty where nothing runs or answers."""
     if sandbox.state in RUNNING:
         with suppress(AtollError):
@@ -85,11 +90,14 @@ def _left_running(api: Client, sandbox: Sandbox) -> Processes:
     return Processes({})
 
 
-def _withheld(api: Client, sandbox: Sandbox) -> list[tuple[str, str]]:
+def _withheld_lines(api: Client, sandbox: Sandbox) -> list[tuple[str, str]]:
     """Return what of its network a bound takes away by now."""
     with suppress(AtollError):
-        found = api.sandboxes.network(sandbox.sandbox_id).withheld
-        return [("not open", f"{one.field} {one.text}: beyond {one.whose}") for one in found]
+        openings = api.sandboxes.network(sandbox.sandbox_id).withheld
+        return [
+            ("not open", f"{opening.field} {opening.text}: beyond {opening.whose}")
+            for opening in openings
+        ]
     return []
 
 
@@ -100,13 +108,13 @@ def _tools(api: Client, sandbox: Sandbox) -> SandboxTools:
     return SandboxTools({})
 
 
-def _tool(one: SandboxTool) -> str:
-    if one.missing:
-        return f"{one.name}: no, {one.reason}"
-    return f"{one.name}: {'after a person approves' if one.rule == 'ask' else 'yes'}"
+def _tool(tool: SandboxTool) -> str:
+    if tool.missing:
+        return f"{tool.name}: no, {tool.reason}"
+    return f"{tool.name}: {'after a person approves' if tool.rule == 'ask' else 'yes'}"
 
 
-def _processes(left: Processes) -> list[tuple[str, str]]:
+def _process_lines(left: Processes) -> list[tuple[str, str]]:
     lines = [("left running", f"{each.command} (pid {each.pid})") for each in left.processes]
     return [*lines, ("", "and more")] if left.more else lines
 
@@ -116,13 +124,13 @@ def _usage(left: Processes) -> str:
     if left.value.get("runtime") is None:
         return ""
     usage = left.runtime
-    parts = [f"{usage.memory_bytes // MIB}{_most(usage.most_memory_bytes // MIB)} MiB"]
+    parts = [f"{usage.memory_bytes // MIB}{_upper_bound(usage.most_memory_bytes // MIB)} MiB"]
     if usage.value.get("tasks") is not None:
-        parts.append(f"{usage.tasks}{_most(usage.most_tasks)} tasks")
+        parts.append(f"{usage.tasks}{_upper_bound(usage.most_tasks)} tasks")
     return ", ".join(parts)
 
 
-def _most(bound: int) -> str:
+def _upper_bound(bound: int) -> str:
     return f" of {bound}" if bound else ""
 
 
@@ -154,22 +162,22 @@ def _lines(sandbox: Sandbox) -> list[tuple[str, str]]:
         ("kept until", until(sandbox.retained_until)),
     ]
     lines += [("missing", note) for note in sandbox.isolation.degraded]
-    lines += [("exposed", _exposed(name)) for name in sandbox.exposed_secrets]
-    lines += _instructions(sandbox.setup_metadata)
-    lines += _project(sandbox.project)
+    lines += [("exposed", _exposure(name)) for name in sandbox.exposed_secrets]
+    lines += _instruction_lines(sandbox.setup_metadata)
+    lines += _project_lines(sandbox.project)
     for repo in sandbox.repos:
         lines += [("repository", _repository(repo))]
         lines += [("", line) for line in left_out(sandbox, repo)]
     return lines
 
 
-def _exposed(name: str) -> str:
+def _exposure(name: str) -> str:
     if name.startswith(NAMED_LOGIN):
         return f"{name}: the access token of a login is inside"
     return f"{name}: its value is inside"
 
 
-def _project(project: SandboxProject) -> list[tuple[str, str]]:
+def _project_lines(project: SandboxProject) -> list[tuple[str, str]]:
     """Return the state of its set-up, and the ports that are there to open."""
     if not project.value:
         return []
@@ -178,7 +186,7 @@ def _project(project: SandboxProject) -> list[tuple[str, str]]:
     return [*lines, *(("port", str(port)) for port in project.ports)]
 
 
-def _instructions(setup: Setup) -> list[tuple[str, str]]:
+def _instruction_lines(setup: Setup) -> list[tuple[str, str]]:
     """Return the first line of the agent's instructions, and whether an agent has them."""
     words = setup.instructions.strip()
     source = setup.instructions_ref

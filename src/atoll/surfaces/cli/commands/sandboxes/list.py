@@ -57,7 +57,8 @@ def _group(api: Client, name: str) -> str:
 
 
 def _list_sandboxes(api: Client, states: tuple[str, ...], group: str | None) -> list[Sandbox]:
-    return [one for one in api.sandboxes.list(states=states) if group in (None, one.task.group)]
+    sandboxes = api.sandboxes.list(states=states)
+    return [sandbox for sandbox in sandboxes if group in (None, sandbox.task.group)]
 
 
 def _watch(api: Client, states: tuple[str, ...], group: str | None, *, as_json: bool) -> None:
@@ -66,16 +67,16 @@ def _watch(api: Client, states: tuple[str, ...], group: str | None, *, as_json: 
     with watching(api.transport, SHOWN) as events:
         while True:
             try:
-                found = _list_sandboxes(api, states, group)
+                sandboxes = _list_sandboxes(api, states, group)
             except Unavailable as error:
                 note(f"atoll: {error.message}; waiting for the server to come back")
-                found = None
+                sandboxes = None
             redrawn = sys.stdout.isatty() and not as_json
-            if found is not None and (redrawn or [row.value for row in found] != last):
-                last = [row.value for row in found]
+            if sandboxes is not None and (redrawn or [row.value for row in sandboxes] != last):
+                last = [row.value for row in sandboxes]
                 if redrawn:
                     click.echo(_CLEAR, nl=False)
-                show_sandboxes(found, as_json=as_json)
+                show_sandboxes(sandboxes, as_json=as_json)
                 sys.stdout.flush()
             time.sleep(SETTLE_SECONDS)
             events.wait(REDRAW_SECONDS)

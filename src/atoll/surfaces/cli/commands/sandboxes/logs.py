@@ -23,7 +23,7 @@ def command(invocation: Invocation, name: str, *, follow: bool, as_json: bool) -
     """Show how a sandbox was created, step by step."""
     api = invocation.api()
     sandbox_id = api.sandboxes.get(name).sandbox_id
-    told = 0
+    count = 0
     while True:
         # Asked before the lines are read, so that the last lines are not missed.
         state = api.sandboxes.get(sandbox_id).state if follow else ""
@@ -32,12 +32,12 @@ def command(invocation: Invocation, name: str, *, follow: bool, as_json: bool) -
         if as_json and not follow:
             show_json(answered.value)
             return
-        for line in lines[told:]:
+        for line in lines[count:]:
             if as_json:
                 show_json(line.value)
             else:
                 say(f"{moment(line.at)}  {line.text}")
-        told = len(lines)
+        count = len(lines)
         if state not in COMING:
             return
         time.sleep(POLL_SECONDS)

@@ -15,13 +15,13 @@ from atoll.surfaces.cli.dispatch.verbs import UsualVerb
 MODES = get_args(NetworkMode)
 
 
-class _Network(UsualVerb):
-    """A name alone shows."""
+class _NetworkGroup(UsualVerb):
+    """The group `net`: a name alone shows the network."""
 
     usual = "show"
 
 
-@click.group("net", cls=_Network)
+@click.group("net", cls=_NetworkGroup)
 def command() -> None:
     """Show and change what a sandbox may reach."""
 
@@ -32,21 +32,22 @@ def command() -> None:
 @pass_invocation
 def show(invocation: Invocation, name: str, *, as_json: bool) -> None:
     """Show a sandbox's network mode and rules."""
-    found = invocation.api().sandboxes.network(name)
+    network = invocation.api().sandboxes.network(name)
     if as_json:
-        show_json(found.value)
+        show_json(network.value)
         return
-    click.echo(f"{'mode':<12}{clean(found.mode)}")
+    click.echo(f"{'mode':<12}{clean(network.mode)}")
     for label, texts in (
-        ("host ports", map(str, found.host_ports)),
-        ("ranges", found.ranges),
-        ("denied", found.denied),
+        ("host ports", map(str, network.host_ports)),
+        ("ranges", network.ranges),
+        ("denied", network.denied),
     ):
         if texts:
             click.echo(f"{label:<12}{clean(', '.join(texts))}")
-    for one in found.withheld:
-        click.echo(f"{'withheld':<12}{clean(f'{one.field} {one.text}: beyond {one.whose}')}")
-    rows = [_row(rule) for rule in found.rules]
+    for opening in network.withheld:
+        text = f"{opening.field} {opening.text}: beyond {opening.whose}"
+        click.echo(f"{'withheld':<12}{clean(text)}")
+    rows = [_row(rule) for rule in network.rules]
     if rows:
         show_table(("HOST", "PORTS", "REQUESTS", "FROM"), rows)
 
@@ -137,19 +138,19 @@ def _switch_each(
 
     several = Several(invocation, len(hosts))
     if switched := several.each(hosts, switch):
-        found = switched[-1]
-        _show_switched(name, found, as_json=as_json)
-        if verb == "allow" and found.mode != "limited" and not as_json:
-            say(f"note: the mode is {found.mode}; rules for hosts apply only in mode limited")
+        network = switched[-1]
+        _show_switched(name, network, as_json=as_json)
+        if verb == "allow" and network.mode != "limited" and not as_json:
+            say(f"note: the mode is {network.mode}; rules for hosts apply only in mode limited")
     several.end()
 
 
-def _show_switched(name: str, found: Network, *, as_json: bool) -> None:
+def _show_switched(name: str, network: Network, *, as_json: bool) -> None:
     if as_json:
-        show_json(found.value)
+        show_json(network.value)
         return
-    count = len(found.rules)
-    say(f"{clean(name)}: {found.mode}, {count} rule{'' if count == 1 else 's'}")
+    count = len(network.rules)
+    say(f"{clean(name)}: {network.mode}, {count} rule{'' if count == 1 else 's'}")
 
 
 def _row(rule: Rule) -> tuple[str, ...]:

@@ -186,15 +186,15 @@ def command(
     """
     # A prompt from a pipe leaves no terminal to attach by.
     piped = prompt == FROM_STDIN and not sys.stdin.isatty()
-    said = SandboxPlan(agent=agents[0] if agents else None, **words)  # type: ignore[arg-type]  # click made them of the right kind
+    options = SandboxPlan(agent=agents[0] if agents else None, **words)  # type: ignore[arg-type]  # click made them of the right kind
     keeper = PromptKeeper(invocation.environ)
     with keeper.keep_unless_done():
         task = keeper.read(prompt) if piped else None
-        plan = _completed(invocation, said, chosen=chosen, last=last)
+        plan = _complete_plan(invocation, options, chosen=chosen, last=last)
         # An agent that works by cards has no terminal either.
         sits = not (detach or no_wait or as_json or piped or plan.machine or len(agents) > 1)
         if sits:
-            _needs_terminal()
+            _check_terminal()
         task = task if piped else keeper.read(prompt)
         if sits and plan == SandboxPlan() and name is None and task is None:
             from atoll.surfaces.cli.create.questions import asked_plan
@@ -214,12 +214,14 @@ def command(
     if len(made) < len(asked):
         keeper.keep()
     if sits and not place_notice(made[0]):
-        _sit(invocation, made[0])
+        _attach(invocation, made[0])
     elif as_json:
-        show_json(made[0].value if len(asked) == 1 else {"sandboxes": [one.value for one in made]})
+        show_json(
+            made[0].value if len(asked) == 1 else {"sandboxes": [sandbox.value for sandbox in made]}
+        )
     else:
-        for one in made:
-            say(name_of(one))
+        for sandbox in made:
+            say(name_of(sandbox))
     several.end()
 
 
@@ -232,16 +234,18 @@ def _make_all(
     )
     if manner.sends:
         begun = several.each(
-            begun, lambda one: (one[0], _filled(invocation, *one)), name=lambda one: name_of(one[1])
+            begun,
+            lambda pair: (pair[0], _fill_when_ready(invocation, *pair)),
+            name=lambda pair: name_of(pair[1]),
         )
-    return [one for _, one in begun]
+    return [sandbox for _, sandbox in begun]
 
 
 def _agent_of(job: Job) -> str:
     return job.plan.agent or "the sandbox"
 
 
-def _completed(
+def _complete_plan(
     invocation: Invocation, given: SandboxPlan, *, chosen: str | None, last: bool
 ) -> SandboxPlan:
     if chosen is not None and last:
@@ -251,7 +255,7 @@ def _completed(
     return given.over(last_plan(invocation.environ)) if last else given
 
 
-def _needs_terminal() -> None:
+def _check_terminal() -> None:
     """Reject a missing terminal, before anything is made."""
     from atoll.surfaces.cli.attach.rawtty import RawTty
 
@@ -292,7 +296,7 @@ def _check_manner(plan: SandboxPlan, prompt: str | None) -> None:
         )
 
 
-def _fill(invocation: Invocation, job: Job, made: Sandbox) -> None:
+def _send_files(invocation: Invocation, job: Job, made: Sandbox) -> None:
     """Put into a sandbox that is ready what this machine sends itself."""
     api, sandbox_id, plan = invocation.api(), made.sandbox_id, job.plan
     if plan.mirror is not None:
@@ -308,15 +312,15 @@ def _fill(invocation: Invocation, job: Job, made: Sandbox) -> None:
         fill(api, sandbox_id, made.repos[0].path, job.project)
 
 
-def _filled(invocation: Invocation, job: Job, made: Sandbox) -> Sandbox:
+def _fill_when_ready(invocation: Invocation, job: Job, made: Sandbox) -> Sandbox:
     """Wait until the sandbox is ready, and send what comes from this machine. An agent that needs
     those files begins then."""
     api = invocation.api()
     if waits := place_notice(made):
         note(waits)
         return made
-    ready = _ready(api, made)
-    _fill(invocation, job, ready)
+    ready = _await_ready(api, made)
+    _send_files(invocation, job, ready)
     if job.prompts_later and job.prompt is not None:
         plan = job.plan
         order: AgentBody = {
@@ -332,15 +336,15 @@ def _filled(invocation: Invocation, job: Job, made: Sandbox) -> Sandbox:
 
 def _create_sandbox(invocation: Invocation, job: Job, manner: _Manner) -> tuple[Job, Sandbox]:
     api = invocation.api()
-    found = origins(api, job.plan, base=job.base)
-    if manner.project and found:
+    sources = origins(api, job.plan, base=job.base)
+    if manner.project and sources:
         from atoll.surfaces.cli.create.project import considered
 
-        plan, project = considered(api, job.plan, found, ask=manner.asks, sends=manner.sends)
+        plan, project = considered(api, job.plan, sources, ask=manner.asks, sends=manner.sends)
         job = replace(job, plan=plan, project=project)
     plan = job.plan
-    request = create_body(job, found, variables(plan.env))
-    folder = next((origin.folder for origin in found if origin.folder), None)
+    request = create_body(job, sources, variables(plan.env))
+    folder = next((origin.folder for origin in sources if origin.folder), None)
     with granted(invocation, plan.mount, private=manner.private) as mounts:
         if mounts.bodies:
             request["mounts"] = mounts.bodies
@@ -353,7 +357,7 @@ def _create_sandbox(invocation: Invocation, job: Job, manner: _Manner) -> tuple[
     return job, made
 
 
-def _ready(api: Client, made: Sandbox) -> Sandbox:
+def _await_ready(api: Client, made: Sandbox) -> Sandbox:
     name = name_of(made)
     try:
         ready = wait_ready(api, made, title=f"making {name}")
@@ -370,7 +374,7 @@ def _ready(api: Client, made: Sandbox) -> Sandbox:
         raise
 
 
-def _sit(invocation: Invocation, made: Sandbox) -> None:
+def _attach(invocation: Invocation, made: Sandbox) -> None:
     from atoll.surfaces.cli.attach.keys import DetachKeys
     from atoll.surfaces.cli.attach.rawtty import RawTty
     from atoll.surfaces.cli.commands.terminals.attach import AttachOptions, attach_terminal

@@ -23,7 +23,9 @@ OVER = ("failed", "expired")
 @click.command("prune")
 @click.option("--older-than", default="0s", help="Only those unchanged for this long: 30m, 4h, 2d.")
 @click.option("--stopped", is_flag=True, help="Stopped sandboxes, too.")
-@click.option("--kept", is_flag=True, help="Delete files that destroyed sandboxes left instead.")
+@click.option(
+    "--kept", "worktrees", is_flag=True, help="Delete files that destroyed sandboxes left instead."
+)
 @click.option("--dry-run", is_flag=True, help="Only list them.")
 @yes_option()
 @lose_option()
@@ -34,7 +36,7 @@ def command(
     *,
     older_than: str,
     stopped: bool,
-    kept: bool,
+    worktrees: bool,
     dry_run: bool,
     yes: bool,
     lose_work: bool,
@@ -42,25 +44,25 @@ def command(
 ) -> None:
     """Destroy sandboxes that nobody needs any more."""
     least = _seconds(older_than)
-    if kept:
+    if worktrees:
         _prune_kept(invocation, least, PruneOptions(yes=yes, dry_run=dry_run, as_json=as_json))
         return
     states = (*OVER, "stopped") if stopped else OVER
     api = invocation.api()
     rows = api.sandboxes.list(states=states)
-    found = [row for row in rows if row.state in states and _idle(row) >= least]
-    if not found:
-        _show(found, as_json=as_json)
+    sandboxes = [row for row in rows if row.state in states and _idle(row) >= least]
+    if not sandboxes:
+        _show(sandboxes, as_json=as_json)
         return
     if not as_json:
-        show_table(("NAME", "STATE", "SINCE"), [_row(sandbox) for sandbox in found])
-    works = [look(api, sandbox) for sandbox in found]
+        show_table(("NAME", "STATE", "SINCE"), [_row(sandbox) for sandbox in sandboxes])
+    works = [look(api, sandbox) for sandbox in sandboxes]
     for work in works:
         tell(work, gone=True)
     if dry_run:
-        _show(found, as_json=as_json, quiet=True)
+        _show(sandboxes, as_json=as_json, quiet=True)
         return
-    going = leave_out_unknown(found, works, yes=yes, lose=lose_work)
+    going = leave_out_unknown(sandboxes, works, yes=yes, lose=lose_work)
     lost = " The work that was not pulled is lost." if any(works) else ""
     if going and not confirmed(f"Destroy these {len(going)}?{lost}", yes=yes or lose_work):
         raise click.exceptions.Exit(FAILED)
@@ -68,7 +70,7 @@ def command(
     gone = several.each(going, lambda row: api.sandboxes.destroy(row.sandbox_id), name=name_of)
     _show(gone, as_json=as_json)
     several.end()
-    if len(gone) < len(found):
+    if len(gone) < len(sandboxes):
         raise click.exceptions.Exit(FAILED)
 
 
@@ -84,9 +86,11 @@ class PruneOptions:
 def _prune_kept(invocation: Invocation, least: int, manner: PruneOptions) -> None:
     """Delete kept worktrees of the server and of this machine."""
     api = invocation.api()
-    there = [one for one in api.kept.list().kept if (seconds_since(one.kept_at) or 0) >= least]
-    here = [one for one in records(invocation.environ) if (seconds_since(one.at) or 0) >= least]
-    paths = [*(f"server: {one.path}" for one in there), *(one.path for one in here)]
+    there = [work for work in api.kept.list().kept if (seconds_since(work.kept_at) or 0) >= least]
+    here = [
+        record for record in records(invocation.environ) if (seconds_since(record.at) or 0) >= least
+    ]
+    paths = [*(f"server: {entry.path}" for entry in there), *(entry.path for entry in here)]
     if not paths:
         note("nothing to prune")
     elif not manner.as_json:
@@ -96,21 +100,21 @@ def _prune_kept(invocation: Invocation, least: int, manner: PruneOptions) -> Non
         if not confirmed(f"Delete these {len(paths)} for good?", yes=manner.yes):
             raise click.exceptions.Exit(FAILED)
         several = Several(invocation, len(there))
-        several.each([one.kept_id for one in there], api.kept.delete)
+        several.each([work.kept_id for work in there], api.kept.delete)
         forget(invocation.environ, here)
         several.end()
     if manner.as_json:
         show_json({"kept": list(paths)})
 
 
-def _show(found: list[Sandbox], *, as_json: bool, quiet: bool = False) -> None:
+def _show(sandboxes: list[Sandbox], *, as_json: bool, quiet: bool = False) -> None:
     if as_json:
-        values: list[Json] = [sandbox.value for sandbox in found]
+        values: list[Json] = [sandbox.value for sandbox in sandboxes]
         show_json({"sandboxes": values})
-    elif not found:
+    elif not sandboxes:
         note("nothing to prune")
     elif not quiet:
-        say(f"destroyed {len(found)}")
+        say(f"destroyed {len(sandboxes)}")
 
 
 def _seconds(text: str) -> int:

@@ -62,10 +62,10 @@ def command(
 
 def _tell_saved(api: Client, ready: Sandbox) -> None:
     before = ready.generation - 1
-    for one in saved_of(api, ready.sandbox_id):
-        if one.generation == before:
-            if one.bundles:
+    for work in saved_of(api, ready.sandbox_id):
+        if work.generation == before:
+            if work.bundles:
                 note(f"its work was saved: atoll pull {name_of(ready)} --saved")
-            if one.tree:
-                note(f"its whole tree was kept: atoll kept {one.kept_id}")
+            if work.tree:
+                note(f"its whole tree was kept: atoll kept {work.kept_id}")
             return

@@ -36,7 +36,7 @@ def command(
     def follow(sandbox: Sandbox) -> Json:
         up = wait_ready(api, sandbox, title=f"starting {name_of(sandbox)}", again=True)
         remember(invocation.environ, up.sandbox_id)
-        agents = _agents(api, up, own=bool(resume_agent))
+        agents = _resumed_agents(api, up, own=bool(resume_agent))
         if not as_json:
             going = f", {', '.join(agents)} with it" if agents else ""
             say(f"{name_of(up)} is {up.state}{going}")
@@ -50,14 +50,14 @@ def command(
     several.end()
 
 
-def _agents(api: Client, up: Sandbox, *, own: bool) -> list[str]:
+def _resumed_agents(api: Client, up: Sandbox, *, own: bool) -> list[str]:
     """Return the agents that resumed; with `own` and none, start its own agent."""
     try:
         listed = api.agents.list(up.sandbox_id).agents
     except AtollError:
         # The sandbox is up, as requested; this would only have been reported.
         return []
-    running = [one.agent for one in listed if one.agent_state != "stopped"]
+    running = [agent.agent for agent in listed if agent.agent_state != "stopped"]
     if running or not own or not up.agent:
         return running
     return [api.agents.start(up.sandbox_id, {"agent": up.agent, "resume": True}).agent]

@@ -33,7 +33,7 @@ def command(invocation: Invocation, names: tuple[str, ...], *, as_json: bool) ->
     several = Several(invocation, len(names))
     stopped = several.each(dict.fromkeys(names), end)
     if as_json:
-        show_json({"sandboxes": [one.value for one in stopped]})
+        show_json({"sandboxes": [sandbox.value for sandbox in stopped]})
     several.end()
     if any(map(still_stands, stopped)):
         raise click.exceptions.Exit(FAILED)

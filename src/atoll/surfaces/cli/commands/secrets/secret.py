@@ -98,17 +98,17 @@ def set_(
     as_json: bool,
     yes: bool,
     at: str | None,
-    **said: Unpack[SecretBody],
+    **options: Unpack[SecretBody],
 ) -> None:
     """Set the secret NAME; its value comes from stdin or a hidden prompt."""
-    body = given(said)
+    body = given(options)
     if body.get("forge"):
         body["remote"] = at or GITHUB
     elif at is not None:
         raise Invalid("--at is the address of a --forge: name that, too")
     body["kind"] = _kind(body, custom=custom, expose=expose)
     body["broker_protected"] = not expose
-    if _with_look_alikes(body):
+    if _note_look_alikes(body):
         if not confirmed("Is this the host you mean?", yes=yes):
             raise click.exceptions.Exit(FAILED)
         body["look_alike"] = True
@@ -118,7 +118,7 @@ def set_(
     if as_json:
         show_json(answered.value)
         return
-    say(f"set {_spoken(answered)}")
+    say(f"set {_summary(answered)}")
     if not answered.broker_protected:
         note(f"{name} can be read by everything in the sandboxes that have it")
 
@@ -150,7 +150,7 @@ def rotate(invocation: Invocation, name: str, *, scope: str | None, as_json: boo
     if as_json:
         show_json(answered.value)
     else:
-        say(f"rotated {_spoken(answered)}")
+        say(f"rotated {_summary(answered)}")
 
 
 @command.command("rm")
@@ -193,7 +193,7 @@ def _kind(body: SecretBody, *, custom: bool, expose: bool) -> SecretKind:
     return "env" if expose and not custom and "hosts" not in body else "custom"
 
 
-def _with_look_alikes(body: SecretBody) -> bool:
+def _note_look_alikes(body: SecretBody) -> bool:
     """Return whether hosts have letters beyond ASCII; show both spellings of each."""
     use = Use(
         Purpose.CUSTOM,
@@ -201,10 +201,10 @@ def _with_look_alikes(body: SecretBody) -> bool:
         base_url=body.get("base_url"),
         places=tuple(map(read_place, body.get("hosts", ()))),
     )
-    found = look_alikes(use)
-    for read, asked in found:
+    pairs = look_alikes(use)
+    for read, asked in pairs:
         note(f"the host {read} is spelled {asked}: some of its letters look like others")
-    return bool(found)
+    return bool(pairs)
 
 
 def _value(name: str) -> str:
@@ -227,7 +227,7 @@ def _value(name: str) -> str:
     return value
 
 
-def _spoken(secret: Secret) -> str:
+def _summary(secret: Secret) -> str:
     tail = secret.last4
     ends = f", ends in {tail}" if tail else ""
     return f"{secret.name} (version {secret.version}{ends})"

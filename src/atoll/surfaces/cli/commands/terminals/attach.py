@@ -60,10 +60,10 @@ def _size(
         return None
     if text == "free":
         return {"fixed": False}
-    found = re.fullmatch(r"([0-9]{1,4})[x\u00d7]([0-9]{1,3})", text)
-    if found is None:
+    match = re.fullmatch(r"([0-9]{1,4})[x\u00d7]([0-9]{1,3})", text)
+    if match is None:
         raise click.BadParameter("give a size like 120x40, or free")
-    return {"fixed": True, "cols": int(found[1]), "rows": int(found[2])}
+    return {"fixed": True, "cols": int(match[1]), "rows": int(match[2])}
 
 
 @click.command(
@@ -141,11 +141,11 @@ def command(
         raise click.UsageError("--as goes with a share link; `atoll me --name` sets your own name.")
     tty = RawTty(clipboard=clipboard)
     api = invocation.api()
-    sandbox = awake(api, select(invocation, api, name, last=last))
+    sandbox = wake(api, select(invocation, api, name, last=last))
     raise click.exceptions.Exit(attach_terminal(invocation, sandbox, options, tty=tty))
 
 
-def awake(api: Client, sandbox: Sandbox) -> Sandbox:
+def wake(api: Client, sandbox: Sandbox) -> Sandbox:
     """Return the sandbox, started when it was stopped, and ready. Raises `Conflict`, `Failed`."""
     state = sandbox.state
     if state == "stopped":
@@ -154,8 +154,8 @@ def awake(api: Client, sandbox: Sandbox) -> Sandbox:
     elif state not in (*LIVE, *COMING):
         reason = sandbox.reason
         name = name_of(sandbox)
-        kept = state in ("failed", "expired")
-        start = f"`atoll start {name}` starts it with its files, " if kept else ""
+        retained = state in ("failed", "expired")
+        start = f"`atoll start {name}` starts it with its files, " if retained else ""
         raise Conflict(
             f"{name} is {state}{': ' + reason if reason else ''}; "
             f"{start}`atoll recreate {name}` creates it anew"
@@ -178,11 +178,11 @@ def attach_terminal(
         api.terminals.change(sandbox_id, terminal, options.size)
     target = TerminalTarget(sandbox_id, terminal, name_of(sandbox))
     place = _Place(
-        target, lambda: api.server, lambda: _gone(api, target.sandbox_id, target.name), fresh
+        target, lambda: api.server, lambda: _gone_reason(api, target.sandbox_id, target.name), fresh
     )
     if soon := end_notice(sandbox):
         note(soon)
-    return _farewell(_attached(place, options, tty), f"atoll attach {target.name}")
+    return _exit_code(_attach(place, options, tty), f"atoll attach {target.name}")
 
 
 def attach_by_link(link: str, name: str | None, options: AttachOptions) -> int:
@@ -197,8 +197,8 @@ def attach_by_link(link: str, name: str | None, options: AttachOptions) -> int:
             access.sandbox_id, guest_terminal(api, visit), access.sandbox_name, guest=True
         )
         place = _Place(target, lambda: visit.server, lambda: guest_gone(api, visit), fresh=False)
-        ending = _attached(place, options, RawTty(clipboard=False))
-    return _farewell(ending, "atoll attach LINK")
+        ending = _attach(place, options, RawTty(clipboard=False))
+    return _exit_code(ending, "atoll attach LINK")
 
 
 def attach_here(
@@ -217,7 +217,7 @@ def attach_here(
         return "" if folder.terminal() == held else f"the terminal of {name} was given back"
 
     place = _Place(target, lambda: server, gone, fresh=True)
-    return _farewell(_attached(place, options, tty), f"atoll worker take {name}")
+    return _exit_code(_attach(place, options, tty), f"atoll worker take {name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +231,7 @@ class _Place:
     fresh: bool
 
 
-def _attached(place: _Place, options: AttachOptions, tty: RawTty) -> Ending:
+def _attach(place: _Place, options: AttachOptions, tty: RawTty) -> Ending:
     from atoll.surfaces.cli.attach.session import AttachClient
 
     attachment = AttachState(
@@ -278,7 +278,7 @@ def _terminal(
     return opened.terminal_id, True
 
 
-def _gone(api: Client, sandbox_id: str, name: str) -> str:
+def _gone_reason(api: Client, sandbox_id: str, name: str) -> str:
     """Return why the sandbox cannot be attached again; empty while it can, or that is unknown."""
     try:
         sandbox = api.sandboxes.get(sandbox_id)
@@ -293,7 +293,7 @@ def _gone(api: Client, sandbox_id: str, name: str) -> str:
     return f"{name} is {state}{': ' + reason if reason else ''}"
 
 
-def _farewell(ending: Ending, back: str) -> int:
+def _exit_code(ending: Ending, back: str) -> int:
     match ending:
         case Detached():
             note(f"detached: come back with `{back}`")

@@ -61,8 +61,8 @@ def command(
     if (inside_from is None) == (inside_to is None):
         raise click.UsageError("Exactly one side must be NAME:PATH.")
     if inside_from is not None:
-        said = (("secrets", "allow"),) if with_secrets else ()
-        copied = _fetch(api, inside_from, target, said=said)
+        query = (("secrets", "allow"),) if with_secrets else ()
+        copied = _fetch(api, inside_from, target, query=query)
     elif inside_to is not None:
         copied = send(api, source, inside_to)
     else:
@@ -72,8 +72,8 @@ def command(
 
 
 def _place(invocation: Invocation, text: str) -> SandboxPath | None:
-    found = _REMOTE.fullmatch(text)
-    return SandboxPath(whole_name(invocation.api, found[1]), found[2]) if found else None
+    match = _REMOTE.fullmatch(text)
+    return SandboxPath(whole_name(invocation.api, match[1]), match[2]) if match else None
 
 
 def _path(place: SandboxPath) -> tuple[tuple[str, str], ...]:
@@ -81,7 +81,7 @@ def _path(place: SandboxPath) -> tuple[tuple[str, str], ...]:
 
 
 def _fetch(
-    api: Client, place: SandboxPath, target: str, *, said: tuple[tuple[str, str], ...]
+    api: Client, place: SandboxPath, target: str, *, query: tuple[tuple[str, str], ...]
 ) -> int:
     entry = entry_at(api, place)
     if entry is None:
@@ -94,7 +94,7 @@ def _fetch(
     call = Call(
         "GET",
         at("sandboxes", place.sandbox, "files", "archive" if folder else "content"),
-        (*_path(place), *said),
+        (*_path(place), *query),
         (("Accept", "*/*"),),
     )
     with api.transport.open(call) as stream:
@@ -103,7 +103,7 @@ def _fetch(
             for data in iter(stream.read, b""):
                 out.write(data)
             return 1
-        return _keep(stream, landing, folder=folder)
+        return _write(stream, landing, folder=folder)
 
 
 def _check(place: SandboxPath, landing: Path, *, size: int) -> None:
@@ -137,7 +137,7 @@ def _landing(target: str, place: SandboxPath) -> Path:
     return path
 
 
-def _keep(stream: Stream, target: Path, *, folder: bool) -> int:
+def _write(stream: Stream, target: Path, *, folder: bool) -> int:
     """Write into a fresh place beside the target, then rename: a broken line leaves nothing half
     done."""
     if folder and target.exists():

@@ -13,7 +13,7 @@ from atoll.surfaces.cli.attach.rawtty import RawTty
 from atoll.surfaces.cli.commands.terminals.attach import (
     AttachOptions,
     attach_terminal,
-    awake,
+    wake,
 )
 from atoll.surfaces.cli.console.following import (
     MAX_OUTPUT_BYTES,
@@ -28,7 +28,7 @@ from atoll.surfaces.cli.console.references import exec_id
 from atoll.surfaces.cli.dispatch.docker_order import DockerOrder
 
 
-def _no_user(_context: click.Context, _parameter: click.Parameter, user: str | None) -> None:
+def _reject_user(_context: click.Context, _parameter: click.Parameter, user: str | None) -> None:
     if user is not None:
         raise click.UsageError(
             "a sandbox has one user, who runs every command: leave `--user` out "
@@ -55,7 +55,12 @@ def _no_user(_context: click.Context, _parameter: click.Parameter, user: str | N
 )
 @click.option("-t", "tty", is_flag=True, help="Run it at a terminal of its own, and attach to it.")
 @click.option(
-    "-u", "--user", hidden=True, expose_value=False, callback=_no_user, help="There is no choice."
+    "-u",
+    "--user",
+    hidden=True,
+    expose_value=False,
+    callback=_reject_user,
+    help="There is no choice.",
 )
 @click.option(
     "--timeout", default=None, help="End it after this time (30s, 5m), with exit code 124."
@@ -130,7 +135,7 @@ def at_terminal(invocation: Invocation, name: str, request: ExecBody) -> int:
         )
     tty = RawTty()
     api = invocation.api()
-    sandbox = awake(api, api.sandboxes.get(name))
+    sandbox = wake(api, api.sandboxes.get(name))
     cols, rows = tty.size
     line = request.get("shell")
     argv = ["sh", "-c", line] if line is not None else request.get("argv")
@@ -183,10 +188,10 @@ def _request(
 
 def variables(pairs: tuple[str, ...]) -> dict[str, str]:
     """Return `K=V` words as a mapping. Raises a usage error for a word without `=`."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not key or not equals:
             raise click.BadParameter(f"{pair!r} is not K=V", param_hint="--env")
-        found[key] = value
-    return found
+        values[key] = value
+    return values

@@ -56,24 +56,24 @@ def command(
         *((("all", "true"),) if everything else ()),
         *((("path", path),) if path else ()),
     )
-    found = 0
-    for one in FileSearch(invocation.api().transport).find(name, query):
+    count = 0
+    for file in FileSearch(invocation.api().transport).find(name, query):
         if as_json:
-            show_json(one.value)
-        elif one.type == "end":
-            _end(one)
+            show_json(file.value)
+        elif file.type == "end":
+            _end(file)
         else:
-            say(_line(one))
-        found += one.type != "end"
-    if not found:
+            say(_line(file))
+        count += file.type != "end"
+    if not count:
         raise click.exceptions.Exit(FAILED)
 
 
-def _line(found: FoundFile) -> str:
+def _line(file: FoundFile) -> str:
     """Return the path, and the line as grep prints it."""
-    if found.type == "name":
-        return found.path
-    return f"{found.path}:{found.line}: {found.before}{found.match}{found.after}"
+    if file.type == "name":
+        return file.path
+    return f"{file.path}:{file.line}: {file.before}{file.match}{file.after}"
 
 
 def _end(end: FoundFile) -> None:

@@ -31,7 +31,7 @@ from atoll.surfaces.cli.transfer.sandbox_files import SandboxPath
 
 MAX_FILE_BYTES = 64 * 2**20
 
-_ENDS = (signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 QUICK_SECONDS = 2.0
 """The time within which an editor that waits for nobody has ended."""
 
@@ -179,7 +179,7 @@ def _name_copy(copy: Path, place: SandboxPath) -> None:
 
 
 @dataclass(slots=True)
-class _Ends:
+class _EndSignals:
     """Signals that end the program, as the error `Exit`; `deferred` ones wait for `resume`."""
 
     deferred: bool = False
@@ -196,31 +196,33 @@ class _Ends:
         it are ignored."""
         self.deferred = False
         if self.number:
-            for one in _ENDS:
-                signal.signal(one, signal.SIG_IGN)
+            for number in _SIGNALS:
+                signal.signal(number, signal.SIG_IGN)
             raise click.exceptions.Exit(128 + self.number)
 
 
 @contextlib.contextmanager
-def _end_in_order() -> Iterator[_Ends]:
+def _end_in_order() -> Iterator[_EndSignals]:
     """Have the signals that end a program raise `Exit` in the block."""
-    ends = _Ends()
-    before = {one: held for one in _ENDS if (held := signal.getsignal(one)) != signal.SIG_IGN}
+    ends = _EndSignals()
+    before = {
+        number: held for number in _SIGNALS if (held := signal.getsignal(number)) != signal.SIG_IGN
+    }
     try:
-        for one in before:
-            signal.signal(one, ends.take)
+        for number in before:
+            signal.signal(number, ends.take)
         yield ends
     finally:
-        for one, held in before.items():
-            signal.signal(one, held)
+        for number, held in before.items():
+            signal.signal(number, held)
 
 
-def _run_editor(invocation: Invocation, copy: Path, ends: _Ends) -> None:
-    said = invocation.environ.get("VISUAL") or invocation.environ.get("EDITOR") or ""
+def _run_editor(invocation: Invocation, copy: Path, ends: _EndSignals) -> None:
+    setting = invocation.environ.get("VISUAL") or invocation.environ.get("EDITOR") or ""
     try:
-        editor = shlex.split(said) or ["vi"]
+        editor = shlex.split(setting) or ["vi"]
     except ValueError as err:
-        raise Invalid(f"the editor {said!r} cannot be read ({err}): set EDITOR") from err
+        raise Invalid(f"the editor {setting!r} cannot be read ({err}): set EDITOR") from err
     ends.deferred = True  # an editor that nobody knows could not be ended
     try:
         running = subprocess.Popen([*editor, str(copy)], env=dict(invocation.environ))

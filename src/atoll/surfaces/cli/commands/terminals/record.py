@@ -85,30 +85,30 @@ def command(
         _switch(api, name, terminal, stop=stop, as_json=as_json)
 
 
-def the_terminal(api: Client, name: str, wanted: str | None, *, recorded: bool = False) -> str:
+def pick_terminal(api: Client, name: str, wanted: str | None, *, recorded: bool = False) -> str:
     """Return the terminal named, else the only one that runs (and is recorded).
     Raises `NotFound`, `Conflict`."""
     if wanted is not None:
         return terminal_id(api, name, wanted)
-    found = [
+    ids = [
         each.terminal_id
         for each in api.terminals.list(name).terminals
         if each.state == "running" and (not recorded or each.recording)
     ]
-    if not found:
+    if not ids:
         raise NotFound(f"no terminal of {name} {'is being recorded' if recorded else 'runs'}")
-    if len(found) > 1:
-        raise Conflict(f"{name} has several: choose one with --terminal: {', '.join(found)}")
-    return found[0]
+    if len(ids) > 1:
+        raise Conflict(f"{name} has several: choose one with --terminal: {', '.join(ids)}")
+    return ids[0]
 
 
 def _switch(api: Client, name: str, wanted: str | None, *, stop: bool, as_json: bool) -> None:
-    terminal = the_terminal(api, name, wanted, recorded=stop)
+    terminal = pick_terminal(api, name, wanted, recorded=stop)
     switch = api.terminals.stop_recording if stop else api.terminals.record
-    told = switch(name, terminal)
-    recording = told.recording_id
+    state = switch(name, terminal)
+    recording = state.recording_id
     if as_json:
-        show_json(told.value)
+        show_json(state.value)
     elif stop:
         note(f"{terminal} is no longer recorded; `atoll play {name}:{recording}` plays it")
         say(recording)
@@ -118,11 +118,11 @@ def _switch(api: Client, name: str, wanted: str | None, *, stop: bool, as_json: 
 
 
 def _list(api: Client, name: str, *, as_json: bool) -> None:
-    told = api.terminals.recordings(name)
+    listing = api.terminals.recordings(name)
     if as_json:
-        show_json(told.value)
+        show_json(listing.value)
         return
-    rows = [_row(each) for each in told.recordings]
+    rows = [_row(each) for each in listing.recordings]
     heads = ("RECORDING", "TERMINAL", "NAME", "STATE", "BY", "STARTED", "SECONDS", "KIB")
     show_table(heads, rows)
 

@@ -29,14 +29,14 @@ def _webhook_id(context: click.Context, _parameter: click.Parameter, webhook: st
         return webhook
     listed = Webhooks(invocation.api().transport).list
     return pick_id(
-        WEBHOOK, webhook, lambda: ((one.webhook_id, one.url) for one in listed().webhooks)
+        WEBHOOK, webhook, lambda: ((row.webhook_id, row.url) for row in listed().webhooks)
     )
 
 
 _webhook = click.argument(
     "webhook",
     shell_complete=listed(
-        "webhooks", WebhookList, lambda found: (one.webhook_id for one in found.webhooks)
+        "webhooks", WebhookList, lambda page: (webhook.webhook_id for webhook in page.webhooks)
     ),
     callback=_webhook_id,
 )
@@ -80,7 +80,7 @@ def add(
     if organization:
         body["scope"] = "organization"
     made = _webhooks(invocation).create(body)
-    _show_made(made, as_json=as_json)
+    _print_secret(made, as_json=as_json)
     if not as_json:
         note(f"try it: atoll webhook test {made.webhook_id}")
 
@@ -91,11 +91,11 @@ def add(
 @pass_invocation
 def list_(invocation: Invocation, *, as_json: bool) -> None:
     """List the webhooks, without their secrets."""
-    found = _webhooks(invocation).list()
+    listing = _webhooks(invocation).list()
     if as_json:
-        show_json(found.value)
-    elif found.webhooks:
-        rows = [_row(one) for one in found.webhooks]
+        show_json(listing.value)
+    elif listing.webhooks:
+        rows = [_row(webhook) for webhook in listing.webhooks]
         show_table(("WEBHOOK", "URL", "STATE", "RETRYING", "DEAD", "DELIVERED"), rows)
     else:
         note("no webhooks: make one with `atoll webhook add URL`")
@@ -108,24 +108,25 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
 @pass_invocation
 def show(invocation: Invocation, webhook: str, *, as_json: bool) -> None:
     """Show a webhook, and why its last delivery failed."""
-    found = _webhooks(invocation).get(webhook)
+    endpoint = _webhooks(invocation).get(webhook)
     if as_json:
-        show_json(found.value)
+        show_json(endpoint.value)
         return
+    again = endpoint.retrying + endpoint.replaying
     lines = {
-        "webhook": found.webhook_id,
-        "url": found.url,
-        "of": "the organization" if found.scope == "organization" else None,
-        "events": ", ".join(found.event_types) or "all",
-        "streams": ", ".join(found.streams) or "all",
-        "state": _state(found),
-        "disabled": found.reason,
-        "position": str(found.cursor),
-        "delivered": since(found.delivered_at),
-        "failing": since(found.failing_since),
-        "last failure": found.failure,
-        "failed": since(found.failed_at),
-        "unaccepted": f"{found.retrying + found.replaying} to be sent again, {found.dead} dead",
+        "webhook": endpoint.webhook_id,
+        "url": endpoint.url,
+        "of": "the organization" if endpoint.scope == "organization" else None,
+        "events": ", ".join(endpoint.event_types) or "all",
+        "streams": ", ".join(endpoint.streams) or "all",
+        "state": _state(endpoint),
+        "disabled": endpoint.reason,
+        "position": str(endpoint.cursor),
+        "delivered": since(endpoint.delivered_at),
+        "failing": since(endpoint.failing_since),
+        "last failure": endpoint.failure,
+        "failed": since(endpoint.failed_at),
+        "unaccepted": f"{again} to be sent again, {endpoint.dead} dead",
     }
     for name, text in lines.items():
         if text:
@@ -158,11 +159,11 @@ def change(
         body["event_types"] = [*event_types]
     if streams or everything:
         body["streams"] = _streams(invocation, streams)
-    found = _webhooks(invocation).change(webhook, body)
+    endpoint = _webhooks(invocation).change(webhook, body)
     if as_json:
-        show_json(found.value)
+        show_json(endpoint.value)
     else:
-        say(f"{found.webhook_id} is {_state(found)}")
+        say(f"{endpoint.webhook_id} is {_state(endpoint)}")
 
 
 @command.command("remove")
@@ -207,7 +208,7 @@ def test(invocation: Invocation, webhook: str, *, as_json: bool) -> None:
 @pass_invocation
 def rotate(invocation: Invocation, webhook: str, *, overlap: str | None, as_json: bool) -> None:
     """Make a new secret and print it, this once."""
-    _show_made(
+    _print_secret(
         _webhooks(invocation).rotate(webhook, overlap=0 if overlap == "0" else overlap),
         as_json=as_json,
     )
@@ -236,7 +237,7 @@ def failed(
     if as_json:
         show_json(page.value)
     elif page.deliveries:
-        rows = [_delivery_row(one) for one in page.deliveries]
+        rows = [_delivery_row(delivery) for delivery in page.deliveries]
         show_table(("POSITION", "EVENT", "KIND", "STREAM", "TRIED", "NEXT", "WHY"), rows)
     else:
         note("the endpoint accepted everything")
@@ -274,10 +275,10 @@ def _webhooks(invocation: Invocation) -> Webhooks:
 
 def _streams(invocation: Invocation, streams: tuple[str, ...]) -> list[str]:
     api = invocation.api()
-    return [stream_of(api, one) for one in streams]
+    return [stream_of(api, stream) for stream in streams]
 
 
-def _show_made(made: MadeWebhook, *, as_json: bool) -> None:
+def _print_secret(made: MadeWebhook, *, as_json: bool) -> None:
     if as_json:
         show_json(made.value)
         return

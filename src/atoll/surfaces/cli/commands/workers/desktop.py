@@ -25,7 +25,7 @@ _desktop = click.argument(
     "desktop",
     required=False,
     shell_complete=listed(
-        "desktops", DesktopList, lambda found: (one.name for one in found.desktops)
+        "desktops", DesktopList, lambda page: (desktop.name for desktop in page.desktops)
     ),
 )
 
@@ -63,13 +63,18 @@ def unlink(invocation: Invocation, desktop: str | None) -> None:
 @pass_invocation
 def list_(invocation: Invocation, *, as_json: bool) -> None:
     """List your linked machines, their walls, and their workers."""
-    found = _desktops(invocation).list()
+    listing = _desktops(invocation).list()
     if as_json:
-        show_json(found.value)
+        show_json(listing.value)
         return
     rows = [
-        (one.name, "yes" if one.present else "no", _wall(one), ", ".join(one.workers) or "-")
-        for one in found.desktops
+        (
+            desktop.name,
+            "yes" if desktop.present else "no",
+            _wall(desktop),
+            ", ".join(desktop.workers) or "-",
+        )
+        for desktop in listing.desktops
     ]
     show_table(("DESKTOP", "RUNS", "WALL", "WORKERS"), rows, flexible=("WORKERS",))
 
@@ -113,7 +118,7 @@ def run(
         bare=bare,
         workspace=None if workspace is None else workspace.absolute(),
         program=codex,
-        passed=tuple((one, _variable(invocation, one)) for one in names),
+        passed=tuple((name, _variable(invocation, name)) for name in names),
         host_ports=ports,
     )
     wall = invocation.host().desktop(options)

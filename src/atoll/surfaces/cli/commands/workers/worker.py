@@ -40,7 +40,7 @@ def command() -> None:
 
 
 def create_options(function: Callable[P, R]) -> Callable[P, R]:
-    """Add what a new worker is made of."""
+    """Add the options that describe a new worker."""
     options = (
         click.option("--agent", default=None, help="The agent  [default: codex]"),
         click.option("--profile", default=None, shell_complete=profiles(), help="Its profile."),
@@ -90,14 +90,14 @@ def create(
     workers = _workers(invocation)
     created = workers.create(_body(invocation, worker, options))
     if created.events_kept_for and not created.reattached:
-        kept = f"what its agent says is kept for {created.events_kept_for}"
-        note(f"atoll: {kept}; `atoll worker erase {worker}` deletes it")
+        notice = f"what its agent says is kept for {created.events_kept_for}"
+        note(f"atoll: {notice}; `atoll worker erase {worker}` deletes it")
     if waits:
-        found = worker_up(workers, worker)
+        state = worker_up(workers, worker)
         if as_json:
-            show_json({**created.value, "worker": found.value})
+            show_json({**created.value, "worker": state.value})
         else:
-            say(f"{worker} runs in {found.sandbox.id}")
+            say(f"{worker} runs in {state.sandbox.id}")
     elif as_json:
         show_json(created.value)
     else:
@@ -110,13 +110,19 @@ def create(
 @pass_invocation
 def list_(invocation: Invocation, *, as_json: bool) -> None:
     """List your workers, newest first."""
-    found = invocation.api().transport.read_all(WorkerPage, get("workers"))
+    page = invocation.api().transport.read_all(WorkerPage, get("workers"))
     if as_json:
-        show_json(found.value)
+        show_json(page.value)
         return
     rows = [
-        (one.worker_id, one.agent, one.backend_name or "-", one.status, one.heartbeat_state)
-        for one in found.workers
+        (
+            worker.worker_id,
+            worker.agent,
+            worker.backend_name or "-",
+            worker.status,
+            worker.heartbeat_state,
+        )
+        for worker in page.workers
     ]
     show_table(("WORKER", "AGENT", "BACKEND", "STATUS", "HEARTBEAT"), rows, flexible=("WORKER",))
 
@@ -128,11 +134,11 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
 @pass_invocation
 def show(invocation: Invocation, worker: str, *, as_json: bool) -> None:
     """Show one worker: its state, heartbeat, sandbox, and requests without an answer."""
-    found = _workers(invocation).get(worker)
+    state = _workers(invocation).get(worker)
     if as_json:
-        show_json(found.value)
+        show_json(state.value)
     else:
-        _show(found)
+        _show(state)
 
 
 @command.command("stop")
@@ -146,8 +152,8 @@ def stop(invocation: Invocation, worker: str, *, reason: str | None, as_json: bo
     if as_json:
         show_json(stopped.value)
         return
-    kept = stopped.markers.workspace_ref
-    say(f"{worker} is {stopped.status}{f', its files are {kept}' if kept else ''}")
+    files = stopped.markers.workspace_ref
+    say(f"{worker} is {stopped.status}{f', its files are {files}' if files else ''}")
 
 
 @command.command("erase")
@@ -172,7 +178,8 @@ def _workers(invocation: Invocation) -> Workers:
 
 
 def _body(invocation: Invocation, worker: str, options: dict[str, Any]) -> WorkerBody:
-    """Return what the options say, and no more: a field that is named must be as what stands."""
+    """Return the fields that the options set, and no others: the server compares each field that is
+    named with the worker that exists."""
     body: WorkerBody = {
         "worker_id": worker,
         "agent": options["agent"],
@@ -182,7 +189,7 @@ def _body(invocation: Invocation, worker: str, options: dict[str, Any]) -> Worke
         "thread_id": options["thread"],
     }
     if options["repos"]:
-        body["repos"] = [{"repo_url": one} for one in options["repos"]]
+        body["repos"] = [{"repo_url": url} for url in options["repos"]]
     if options["ask_first"]:
         body["permissions"] = "ask"
     if options["teardown"] or options["retain_for"]:
@@ -199,35 +206,38 @@ def _body(invocation: Invocation, worker: str, options: dict[str, Any]) -> Worke
     return given(body)
 
 
-def _show(found: Worker) -> None:
-    sandbox, place = found.sandbox, found.sandbox.host or found.sandbox.region
+def _show(worker: Worker) -> None:
+    sandbox, place = worker.sandbox, worker.sandbox.host or worker.sandbox.region
     wall = sandbox.isolation
-    age = found.heartbeat_age_ms / 1000
+    age = worker.heartbeat_age_ms / 1000
+    permissions = _PERMISSIONS.get(worker.permissions, worker.permissions)
     lines = {
-        "worker": found.worker_id,
-        "status": found.status,
-        "reason": found.reason,
-        "held by": "a person, in a terminal" if found.held_by_person else "",
-        "heartbeat": f"{found.heartbeat_state}, {age:.1f} s ago",
-        "agent": f"{found.agent}, which {_PERMISSIONS.get(found.permissions, found.permissions)}",
-        "backend": " on ".join(filter(None, (found.backend_name, place))),
+        "worker": worker.worker_id,
+        "status": worker.status,
+        "reason": worker.reason,
+        "held by": "a person, in a terminal" if worker.held_by_person else "",
+        "heartbeat": f"{worker.heartbeat_state}, {age:.1f} s ago",
+        "agent": f"{worker.agent}, which {permissions}",
+        "backend": " on ".join(filter(None, (worker.backend_name, place))),
         "sandbox": sandbox.id,
         "isolation": f"{wall.level}, by {wall.mechanism}" if wall.level else "",
         "degraded": "; ".join(wall.degraded),
-        "thread": found.thread_id,
-        "threads": ", ".join(map(_thread, found.threads)),
-        "asks": ", ".join(map(_question, found.pending.server_requests)),
-        "usage": _usage(found),
-        "artifacts": ", ".join(f"{one.name} ({one.size} bytes)" for one in found.artifacts),
-        "repositories": ", ".join(one.repo_url or one.key for one in found.repos),
-        "events": str(found.latest_seq),
-        "pending": ", ".join(found.pending.request_ids),
-        "kept": f"{found.teardown.retain_for} after a stop",
-        "removed": ", ".join(found.torn_down.removed),
-        "left over": ", ".join(found.torn_down.leftovers),
-        "created": since(found.created_at),
+        "thread": worker.thread_id,
+        "threads": ", ".join(map(_thread, worker.threads)),
+        "asks": ", ".join(map(_question, worker.pending.server_requests)),
+        "usage": _usage(worker),
+        "artifacts": ", ".join(
+            f"{artifact.name} ({artifact.size} bytes)" for artifact in worker.artifacts
+        ),
+        "repositories": ", ".join(repo.repo_url or repo.key for repo in worker.repos),
+        "events": str(worker.latest_seq),
+        "pending": ", ".join(worker.pending.request_ids),
+        "kept": f"{worker.teardown.retain_for} after a stop",
+        "removed": ", ".join(worker.torn_down.removed),
+        "left over": ", ".join(worker.torn_down.leftovers),
+        "created": since(worker.created_at),
     }
-    if found.teardown.policy == "immediate":
+    if worker.teardown.policy == "immediate":
         lines["kept"] = "removed at a stop"
     for name, text in lines.items():
         if text:
@@ -243,8 +253,8 @@ def _question(question: ServerRequest) -> str:
     return f"{question.server_request_id} ({question.method})"
 
 
-def _usage(found: Worker) -> str:
-    usage = found.usage
+def _usage(worker: Worker) -> str:
+    usage = worker.usage
     if not usage.requests:
         return ""
     tokens = f"{usage.input_tokens} tokens in ({usage.cached_tokens} cached)"

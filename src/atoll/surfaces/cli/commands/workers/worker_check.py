@@ -32,11 +32,11 @@ _RECEIPTS = frozenset({"worker.response", "worker.error"})
 def worker_up(workers: Workers, worker: str) -> Worker:
     """Return a worker once it takes requests. Raises `Failed` with the reason when it will not."""
     until = time.monotonic() + START_SECONDS
-    while not is_up(found := workers.get(worker)):
+    while not is_up(state := workers.get(worker)):
         if time.monotonic() > until:
             raise Unavailable(f"{worker} does not run yet: see `atoll worker show {worker}`")
         time.sleep(LOOK_SECONDS)
-    return found
+    return state
 
 
 @click.command("check")
@@ -54,15 +54,15 @@ def check(invocation: Invocation, *, backend: str | None, profile: str | None, a
         "profile": profile,
         "teardown": {"policy": "immediate"},
     }
-    with _removed(invocation, workers, given(body)) as name:
+    with _temporary_worker(invocation, workers, given(body)) as name:
         _print_finding("isolation", _wall(worker_up(workers, name)))
         request_id = new_request_id()
-        _print_finding("request", _one_receipt(workers, name, request_id))
-        _print_finding("stream", _resumed(invocation, name, request_id))
+        _print_finding("request", _check_receipts(workers, name, request_id))
+        _print_finding("stream", _check_resumption(invocation, name, request_id))
 
 
 @contextmanager
-def _removed(invocation: Invocation, workers: Workers, body: WorkerBody) -> Iterator[str]:
+def _temporary_worker(invocation: Invocation, workers: Workers, body: WorkerBody) -> Iterator[str]:
     """Yield the name of a new worker, which is removed at the end whatever happens."""
     name = body["worker_id"]
     workers.create(body)
@@ -89,7 +89,7 @@ def _wall(shown: Worker) -> str:
     return f"{wall.level}, by {wall.mechanism}{degraded}, on {shown.backend_name}"
 
 
-def _one_receipt(workers: Workers, name: str, request_id: str) -> str:
+def _check_receipts(workers: Workers, name: str, request_id: str) -> str:
     """Begin a thread, and ask for it twice. Raises `Failed` where that is two threads."""
     fields: WorkerRequestFields = {
         "request_id": request_id,
@@ -103,23 +103,23 @@ def _one_receipt(workers: Workers, name: str, request_id: str) -> str:
     return "answered, and once when it is repeated"
 
 
-def _resumed(invocation: Invocation, name: str, request_id: str) -> str:
+def _check_resumption(invocation: Invocation, name: str, request_id: str) -> str:
     """Read the stream until a receipt, then again after its first event. Raises `Failed` where
     the two differ or an event is missing."""
     transport = invocation.api().transport
-    whole, rest = (_until(followed(transport, name, after=n), request_id) for n in (0, 1))
-    if [one.value for one in whole[1:]] != [one.value for one in rest]:
+    whole, rest = (_read_until(followed(transport, name, after=n), request_id) for n in (0, 1))
+    if [event.value for event in whole[1:]] != [event.value for event in rest]:
         raise Failed("The stream is another one when it is resumed.")
-    if [one.seq for one in whole] != list(range(1, len(whole) + 1)):
+    if [event.seq for event in whole] != list(range(1, len(whole) + 1)):
         raise Failed("The stream has a gap.")
     return f"{len(whole)} events from 1, the same when it is resumed"
 
 
-def _until(events: Iterator[WorkerEvent], request_id: str) -> list[WorkerEvent]:
+def _read_until(events: Iterator[WorkerEvent], request_id: str) -> list[WorkerEvent]:
     """Return events until the receipt of a request. Raises `Failed` where there is none."""
-    found = []
-    for one in events:
-        found.append(one)
-        if one.event_type in _RECEIPTS and one.said.get("request_id") == request_id:
-            return found
+    history = []
+    for event in events:
+        history.append(event)
+        if event.event_type in _RECEIPTS and event.said.get("request_id") == request_id:
+            return history
     raise Failed("The stream ended before the receipt of a request.")

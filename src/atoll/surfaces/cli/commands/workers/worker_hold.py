@@ -42,12 +42,12 @@ def take(
         attach = f"atoll attach {taken.sandbox_id} --terminal {taken.terminal_id}"
         say(f"{worker}: `{f'atoll worker take {worker}' if taken.desktop else attach}`")
         return
-    code = _attached(invocation, taken, here.get(taken.desktop), tty=tty)
+    code = _attach_terminal(invocation, taken, here.get(taken.desktop), tty=tty)
     note(f"atoll: requests wait until you give it back: `atoll worker give-back {worker}`")
     raise click.exceptions.Exit(code)
 
 
-def _attached(
+def _attach_terminal(
     invocation: Invocation, taken: WorkerTaken, folder: "WorkerFolder | None", *, tty: "RawTty"
 ) -> int:
     """Attach to a terminal that was taken; returns the exit code. Raises `Failed`."""
@@ -74,9 +74,9 @@ def _attached(
 @pass_invocation
 def give_back(invocation: Invocation, worker: str, *, as_json: bool) -> None:
     """End your terminal's part, and have the worker go on with the conversation."""
-    found = Workers(invocation.api().transport).give_back(worker)
+    answer = Workers(invocation.api().transport).give_back(worker)
     if as_json:
-        show_json(found.value)
+        show_json(answer.value)
     else:
         say(f"{worker} takes requests again")
 

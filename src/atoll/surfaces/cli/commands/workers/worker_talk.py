@@ -36,8 +36,10 @@ DECISIONS = ("accept", "acceptForSession", "decline", "cancel")
 
 def worker_argument() -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return the argument WORKER: one of the caller's, by its name; it completes."""
-    found = listed("workers", WorkerPage, lambda page: (one.worker_id for one in page.workers))
-    return click.argument("worker", shell_complete=found)
+    completion = listed(
+        "workers", WorkerPage, lambda page: (worker.worker_id for worker in page.workers)
+    )
+    return click.argument("worker", shell_complete=completion)
 
 
 @click.command("ask")
@@ -121,8 +123,8 @@ def answer(
     """Answer a question of the agent, by the id that `follow` shows."""
     if (decision is None) == (result is None):
         raise click.UsageError("an answer is --decision or --result: give one of them.")
-    told = {"decision": decision} if result is None else _object(result, "--result")
-    Workers(invocation.api().transport).answer(worker, question, told)
+    body = {"decision": decision} if result is None else _object(result, "--result")
+    Workers(invocation.api().transport).answer(worker, question, body)
     say(f"answered {question}")
 
 
@@ -155,22 +157,22 @@ def follow(
 ) -> None:
     """Follow what happens to a worker and what its agent says, until it is removed."""
     pieces, transport = Pieces(as_json=as_json), invocation.api().transport
-    found = (
+    events = (
         listened(transport, worker, after=after)
         if tail_ms is None
         else tailed(transport, worker, after=after, tail_ms=tail_ms)
     )
-    for said in found:
-        if isinstance(said, WorkerDelta):
+    for event in events:
+        if isinstance(event, WorkerDelta):
             if live:
-                pieces.add(said)
+                pieces.add(event)
             continue
         pieces.end()
         if as_json:
-            click.echo(json.dumps(said.value))
+            click.echo(json.dumps(event.value))
         else:
-            say(worker_line(said))
-        if until is not None and is_named(said, until):
+            say(worker_line(event))
+        if until is not None and is_named(event, until):
             return
     pieces.end()
 
@@ -229,9 +231,9 @@ def _check_end(params: Mapping[str, Json]) -> None:
 def _object(text: str | None, name: str) -> dict[str, object]:
     """Return a JSON object that somebody typed. Raises `Invalid`."""
     try:
-        found = json.loads(text or "{}")
+        params = json.loads(text or "{}")
     except ValueError as problem:
         raise Invalid(f"{name} is not JSON: {problem}", field=name) from problem
-    if not isinstance(found, dict):
+    if not isinstance(params, dict):
         raise Invalid(f"{name} is no JSON object: write it in braces", field=name)
-    return cast("dict[str, object]", found)
+    return cast("dict[str, object]", params)
