@@ -5,7 +5,13 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from atoll.adapters.rented.calls import translate_errors
+from atoll.adapters.rented.calls import (
+    MAX_READS,
+    Patience,
+    TemporaryRefusal,
+    call_with_retries,
+    translate_errors,
+)
 from atoll.domain.errors import Unavailable
 
 
@@ -60,3 +66,31 @@ async def test_call_amid_a_cleanup_has_its_own_error() -> None:
     with pytest.raises(Unavailable, match="broken"):
         await translate_errors(broken(), lambda error: Unavailable(str(error)))
     task.uncancel()
+
+
+@pytest.mark.parametrize(("only_reads", "calls"), [(True, MAX_READS), (False, 1)])
+async def test_broken_answer_is_asked_for_again_only_by_a_read(
+    only_reads: bool, calls: int
+) -> None:
+    count = 0
+
+    async def act() -> None:
+        nonlocal count
+        count += 1
+        raise Unavailable("half an answer came")
+
+    with pytest.raises(Unavailable, match="half an answer"):
+        await call_with_retries("a call", act, patience=Patience(first=0.0), only_reads=only_reads)
+    assert count == calls
+
+
+async def test_refusals_do_not_use_up_the_tries_of_a_read() -> None:
+    answers = [TemporaryRefusal("busy")] * 5 + [Unavailable("cut"), TemporaryRefusal("busy")]
+
+    async def act() -> str:
+        if answers:
+            raise answers.pop(0)
+        return "a list"
+
+    patience = Patience(first=0.0)
+    assert await call_with_retries("a call", act, patience=patience, only_reads=True) == "a list"

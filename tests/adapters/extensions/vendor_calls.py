@@ -27,7 +27,7 @@ OTHER = SandboxId("sb_bbbbbbbbbbbbbbbb")
 STRAYS = 2_500
 """More than a page of any vendor's list."""
 
-QUICK = Patience(call=2.0, total=6.0, first=0.05, longest=0.2)
+QUICK = Patience(call=3.0, total=9.0, first=0.05, longest=0.2)
 
 
 class CloudMachine(Protocol):
@@ -204,6 +204,17 @@ class VendorCalls(VendorSide):
         await asyncio.to_thread(until, lambda: peer.rented, lambda count: count == wanted)
         assert (await rentals.rent(BOX, self.template)).machine == rented.machine
         assert ours(peer) == [rented.machine]
+
+    async def test_list_that_breaks_once_is_asked_again(
+        self, rentals: Rentals, peer: CloudPeer
+    ) -> None:
+        await rentals.rent(BOX, self.template)
+        rented = peer.faults.count("list")
+        whole = await rentals.everything()
+        listed = peer.faults.count("list")
+        peer.faults.plan("list", Fault.LOST, Fault.HALF)
+        assert await rentals.everything() == whole
+        assert peer.faults.count("list") - listed == listed - rented + 2
 
     async def test_list_that_is_half_an_answer_rents_nothing(
         self, rentals: Rentals, peer: CloudPeer

@@ -1,4 +1,5 @@
-"""Calls of a vendor that refuses for a while: each has a deadline, and pauses grow each time.
+"""Calls of a vendor that refuses for a while: each has a deadline, and pauses grow each time. One
+that only reads is sent again after a broken answer, too.
 
 An adapter makes the errors of its vendor's library into ours; what is the same for all vendors
 stands here: when that happens, what an HTTP status means, and that no message holds a key.
@@ -17,6 +18,9 @@ from atoll.domain.errors import AtollError, Failed, Unavailable
 
 MAX_AFTER_SECONDS = 60.0
 """A longer pause that a vendor asks for is not kept."""
+
+MAX_READS = 3
+"""Tries of a call that only reads. More broken answers are no accident."""
 
 MAX_MESSAGE = 300
 NOT_FOUND, GONE, SERVER_FAULT = 404, 410, 500
@@ -47,29 +51,44 @@ USUAL = Patience()
 
 
 async def call_with_retries(
-    what: str, act: Callable[[], Awaitable[_T]], *, patience: Patience = USUAL
+    what: str,
+    act: Callable[[], Awaitable[_T]],
+    *,
+    patience: Patience = USUAL,
+    only_reads: bool = False,
 ) -> _T:
-    """Return the result of `act`, which is called again after each `TemporaryRefusal`. `what` names
-    the call. Raises `Unavailable` when a try does not end, or when the time is over."""
+    """Return the result of `act`, which is called again after each `TemporaryRefusal`, and where it
+    only reads after `Unavailable`, too, up to `MAX_READS` times. `what` names the call. Raises
+    `Unavailable` when a try does not end, or when the time is over."""
     loop = asyncio.get_running_loop()
     until = loop.time() + patience.total
     pause = patience.first
+    reads = MAX_READS if only_reads else 1
     while True:
         try:
             async with asyncio.timeout(patience.call):
                 return await act()
         except TimeoutError as error:
             raise Unavailable(f"{what} did not answer within {patience.call:g} s") from error
-        except TemporaryRefusal as refused:
-            wait = pause * (0.5 + random.random() / 2)  # noqa: S311 - spreads clients, no secret
-            wait = max(wait, min(refused.after, MAX_AFTER_SECONDS))
+        except Unavailable as failure:
+            reads -= not isinstance(failure, TemporaryRefusal)
+            if reads == 0:
+                raise
+            wait = _spread(pause, failure)
             if loop.time() + wait > until:
                 raise Unavailable(
-                    f"{what} was refused for too long: {refused.message}"
-                ) from refused
-            _log.warning("vendor_refused", call=what, reason=refused.message, pause=round(wait, 1))
+                    f"{what} was refused for too long: {failure.message}"
+                ) from failure
+            _log.warning("vendor_refused", call=what, reason=failure.message, pause=round(wait, 1))
         await asyncio.sleep(wait)
         pause = min(pause * 2, patience.longest)
+
+
+def _spread(pause: float, failure: Unavailable) -> float:
+    """Return a pause in seconds at random, but at least the one that a refusal asks for."""
+    wait = pause * (0.5 + random.random() / 2)  # noqa: S311 - spreads clients, no secret
+    asked_for = failure.after if isinstance(failure, TemporaryRefusal) else 0.0
+    return max(wait, min(asked_for, MAX_AFTER_SECONDS))
 
 
 async def translate_errors(

@@ -1,7 +1,7 @@
 """Calls of the Worker in `deploy/cloudflare`, by HTTP. An answer is half an answer until read."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
@@ -55,17 +55,19 @@ class Worker:
 
     async def call(self, call: Call, kind: type[_T]) -> _T:
         """Return the decoded answer to a call; a temporary refusal is retried."""
-        text = await self.text(call)
-        try:
-            return msgspec.json.decode(text, type=kind)
-        except msgspec.DecodeError as error:
-            raise Unavailable(f"{call.what} failed: half an answer came") from error
+
+        async def act() -> _T:
+            text = await self._send(call)
+            try:
+                return msgspec.json.decode(text, type=kind)
+            except msgspec.DecodeError as error:
+                raise Unavailable(f"{call.what} failed: half an answer came") from error
+
+        return await self._retry(call, act)
 
     async def text(self, call: Call) -> bytes:
         """Return the bytes of the answer to a call."""
-        if not self.key.value:
-            raise Failed("the key of ext.cloudflare is empty")
-        return await call_with_retries(call.what, lambda: self._send(call), patience=self.patience)
+        return await self._retry(call, lambda: self._send(call))
 
     @asynccontextmanager
     async def socket(self, what: str, path: str) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
@@ -85,6 +87,12 @@ class Worker:
             socket = await call_with_retries(what, open_socket, patience=self.patience)
             async with socket:
                 yield socket
+
+    async def _retry(self, call: Call, act: Callable[[], Awaitable[_T]]) -> _T:
+        if not self.key.value:
+            raise Failed("the key of ext.cloudflare is empty")
+        reads = call.method == "GET"
+        return await call_with_retries(call.what, act, patience=self.patience, only_reads=reads)
 
     async def _send(self, call: Call) -> bytes:
         content = call.body

@@ -178,6 +178,7 @@ class DaytonaVendor:
             lambda clients: clients.api.list_sandboxes(
                 cursor=cursor, limit=PAGE, labels=labels, _request_timeout=self._seconds
             ),
+            only_reads=True,
         )
 
     def _clients_of(self, key: VendorKey) -> _Clients:
@@ -199,7 +200,12 @@ class DaytonaVendor:
         return clients
 
     async def _call(
-        self, what: str, key: VendorKey, act: Callable[[_Clients], Awaitable[_T]]
+        self,
+        what: str,
+        key: VendorKey,
+        act: Callable[[_Clients], Awaitable[_T]],
+        *,
+        only_reads: bool = False,
     ) -> _T:
         if not key.value:
             raise Failed(f"the key of {self.name} is empty")
@@ -209,7 +215,10 @@ class DaytonaVendor:
 
         translate = partial(translate_error, what=what, key=key)
         return await call_with_retries(
-            what, lambda: translate_errors(once(), translate), patience=self.patience
+            what,
+            lambda: translate_errors(once(), translate),
+            patience=self.patience,
+            only_reads=only_reads,
         )
 
 

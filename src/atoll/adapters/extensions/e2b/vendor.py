@@ -60,7 +60,9 @@ class E2bVendor:
         query = SandboxQuery(metadata=dict(tags), state=[SandboxState.RUNNING])
         pages = AsyncSandbox.list(query, limit=PAGE, **self._options(key))
         while pages.has_next:
-            for sandbox in await self._call("a list of E2B", key, pages.next_items):
+            for sandbox in await self._call(
+                "a list of E2B", key, pages.next_items, only_reads=True
+            ):
                 metadata = tuple((name, str(value)) for name, value in sandbox.metadata.items())
                 yield RentedMachine(sandbox.sandbox_id, metadata, sandbox.end_at.isoformat())
 
@@ -114,10 +116,20 @@ class E2bVendor:
             "request_timeout": self.patience.call * SHARE,
         }
 
-    async def _call(self, what: str, key: VendorKey, act: Callable[[], Awaitable[_T]]) -> _T:
+    async def _call(
+        self,
+        what: str,
+        key: VendorKey,
+        act: Callable[[], Awaitable[_T]],
+        *,
+        only_reads: bool = False,
+    ) -> _T:
         if not key.value:
             raise Failed("the key of ext.e2b is empty")
         translate = partial(translate_error, what=what, key=key)
         return await call_with_retries(
-            what, lambda: translate_errors(act(), translate), patience=self.patience
+            what,
+            lambda: translate_errors(act(), translate),
+            patience=self.patience,
+            only_reads=only_reads,
         )

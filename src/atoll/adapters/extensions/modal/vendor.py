@@ -86,7 +86,7 @@ class ModalVendor:
         """See the port."""
 
         listing = _Listing(partial(self._list, key, tags))
-        while page := await self._call("a list of Modal", key, listing.next_page):
+        while page := await self._call("a list of Modal", key, listing.next_page, only_reads=True):
             tagged = (self._with_tags(key, machine) for machine in page)
             for machine in await asyncio.gather(*tagged):
                 if machine is not None:
@@ -171,7 +171,9 @@ class ModalVendor:
     async def _with_tags(self, key: VendorKey, machine: modal.Sandbox) -> RentedMachine | None:
         """Return a listed machine with its tags, which a list leaves out; None once it ended."""
         try:
-            tags = await self._call("the tags of a machine at Modal", key, machine.get_tags.aio)
+            tags = await self._call(
+                "the tags of a machine at Modal", key, machine.get_tags.aio, only_reads=True
+            )
         except Gone:
             return None
         return RentedMachine(machine.object_id, tuple(tags.items()))
@@ -183,10 +185,14 @@ class ModalVendor:
         act: Callable[[], Awaitable[_T]],
         *,
         missing: type[AtollError] = Gone,
+        only_reads: bool = False,
     ) -> _T:
         translate = partial(translate_error, what=what, key=key, missing=missing)
         return await call_with_retries(
-            what, lambda: translate_errors(act(), translate), patience=self.patience
+            what,
+            lambda: translate_errors(act(), translate),
+            patience=self.patience,
+            only_reads=only_reads,
         )
 
 

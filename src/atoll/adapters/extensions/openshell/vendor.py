@@ -102,7 +102,7 @@ class OpenShellVendor:
                 label_selector=selector,
             )
             page: openshell_pb2.ListSandboxesResponse = await self._call(
-                "a list of OpenShell", key, _list(request)
+                "a list of OpenShell", key, _list(request), only_reads=True
             )
             for sandbox in page.sandboxes:
                 if sandbox.status.phase != openshell_pb2.SANDBOX_PHASE_DELETING:
@@ -159,7 +159,7 @@ class OpenShellVendor:
         until = asyncio.get_running_loop().time() + READY_SECONDS
         while asyncio.get_running_loop().time() < until:
             answer: openshell_pb2.SandboxResponse = await self._call(
-                "a look at a sandbox of OpenShell", key, _get(request)
+                "a look at a sandbox of OpenShell", key, _get(request), only_reads=True
             )
             status = answer.sandbox.status
             if status.phase == openshell_pb2.SANDBOX_PHASE_READY:
@@ -187,13 +187,20 @@ class OpenShellVendor:
             )
             return answer
 
-        policy = (await self._call("a look at a policy of OpenShell", key, act)).policy
+        policy = (
+            await self._call("a look at a policy of OpenShell", key, act, only_reads=True)
+        ).policy
         if policy.network_policies or policy.network_middlewares:
             names = ", ".join(sorted([*policy.network_policies, *policy.network_middlewares])[:5])
             raise Failed(f"the gateway of OpenShell opens the network of its sandboxes: {names}")
 
     async def _call(
-        self, what: str, key: VendorKey, act: Callable[[KeyedChannel, float], Awaitable[_T]]
+        self,
+        what: str,
+        key: VendorKey,
+        act: Callable[[KeyedChannel, float], Awaitable[_T]],
+        *,
+        only_reads: bool = False,
     ) -> _T:
         channel = self.channels.for_key(key)
         translate = partial(translate_error, what=what, key=key)
@@ -204,7 +211,7 @@ class OpenShellVendor:
             except NotReady as error:
                 raise Unavailable(error.message) from error
 
-        return await call_with_retries(what, once, patience=self.patience)
+        return await call_with_retries(what, once, patience=self.patience, only_reads=only_reads)
 
 
 def _list(
