@@ -241,11 +241,11 @@ def class_name(noun: type[Area], by_hand: Mapping[str, str], *, kind: str = "") 
 def made_methods(noun: type[Area]) -> list[Method]:
     """Return the methods of a noun that are made, of whatever area: those that are not by hand."""
     by_hand = methods_by_hand(BLOCKING_BY_HAND.get(noun.__name__, ""))
-    return [one for one in _methods().get(noun.__name__, ()) if one.name not in by_hand]
+    return [one for one in noun_methods().get(noun.__name__, ()) if one.name not in by_hand]
 
 
 @cache
-def _methods() -> dict[str, list[Method]]:
+def noun_methods() -> dict[str, list[Method]]:
     """Return the methods of every noun. The client has those by hand whose bodies or answers are
     no JSON."""
     found: dict[str, list[Method]] = {}
@@ -351,7 +351,7 @@ def made_files() -> dict[Path, str]:
 def _spread_bodies() -> set[type]:
     """Return the bodies that are given by their fields alone."""
     found: dict[bool, set[type]] = {True: set(), False: set()}
-    for method in (one for methods in _methods().values() for one in methods):
+    for method in (one for methods in noun_methods().values() for one in methods):
         for each in method.operation.parameters():
             if each.place is Place.BODY:
                 body = only_member(kind_of(each.annotation))

@@ -1,13 +1,11 @@
-"""One permission for each operation: routes, WebSockets and commands, found by themselves."""
+"""One permission for each operation: routes and WebSockets, found by themselves."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,8 +13,6 @@ from starlette.routing import Route, WebSocketRoute
 
 from atoll.domain.people.capability import EVERY_CAPABILITY, Capability
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.surfaces.cli.command_permissions import LOCAL, PERMISSIONS
-from atoll.surfaces.cli.command_table import atoll
 from atoll.surfaces.http.server.permissions import (
     EXTENSION,
     PUBLIC_PATHS,
@@ -34,18 +30,6 @@ API_PAGE = Path(__file__).parents[2] / "docs/program/api.md"
 @cache
 def _routes() -> list[Route | WebSocketRoute]:
     return [r for r in routes_only().router.routes if isinstance(r, Route | WebSocketRoute)]
-
-
-def _commands(
-    command: click.Command, words: tuple[str, ...], context: click.Context
-) -> Iterator[str]:
-    if not isinstance(command, click.Group):
-        yield " ".join(words)
-        return
-    for name in command.list_commands(context):
-        found = command.get_command(context, name)
-        assert found is not None
-        yield from _commands(found, (*words, name), context)
 
 
 def test_every_route_and_websocket_declares_one_permission_or_a_reason() -> None:
@@ -68,12 +52,6 @@ def test_an_app_with_a_route_that_declares_nothing_does_not_start() -> None:
 
     with pytest.raises(LookupError, match="/v1/lamps"):
         permitted(Route("/v1/lamps", lamps))
-
-
-def test_every_command_declares_one_permission_or_is_local() -> None:
-    found = list(_commands(atoll, (), click.Context(atoll)))
-    assert sorted(found) == sorted(PERMISSIONS)
-    assert set(PERMISSIONS.values()) - {LOCAL} <= {one.value for one in Capability}
 
 
 def test_the_document_shows_each_permission() -> None:

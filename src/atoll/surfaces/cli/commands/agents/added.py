@@ -12,7 +12,7 @@ from atoll.client.fields import Json
 from atoll.domain.errors import NotFound
 from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.bar import Bar
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import LOCAL, Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, say, show_json
 
@@ -23,6 +23,7 @@ LATER = "a sandbox that runs already gets it by `atoll stop NAME` and `atoll sta
 """Notice about an agent that was installed, for sandboxes that started before."""
 
 
+@needs(LOCAL)
 @click.command("add")
 @click.argument("name", metavar="acp:NAME")
 @click.option("--npm", default=None, metavar="PACKAGE", help="Of npm, @scope/name@1.0")
@@ -78,6 +79,7 @@ def add(
     note(f"atoll: {LATER}")
 
 
+@needs(LOCAL)
 @click.command("info")
 @click.argument("name", shell_complete=candidates.agents())
 @json_option()

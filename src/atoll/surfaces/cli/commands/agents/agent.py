@@ -19,7 +19,7 @@ from atoll.surfaces.cli.commands.logins.agent_login import LOGINS
 from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.bar import Bar
 from atoll.surfaces.cli.console.exits import FAILED
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import LOCAL, Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.several import Several
@@ -34,6 +34,7 @@ def command() -> None:
     """Install the agents of this machine, log them in, and control those in sandboxes."""
 
 
+@needs(LOCAL)
 @command.command("list")
 @json_option()
 @pass_invocation
@@ -46,6 +47,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
         show_table(("AGENT", "INSTALLED", "PINNED", "FROM"), [_row(program) for program in shelved])
 
 
+@needs(LOCAL)
 @command.command("install")
 @click.argument(
     "names", metavar="NAME...", nargs=-1, required=True, shell_complete=candidates.agents()
@@ -62,6 +64,7 @@ def install(
     _install(invocation, names, version, as_json=as_json)
 
 
+@needs(LOCAL)
 @command.command("update")
 @click.argument("names", metavar="[NAME...]", nargs=-1, shell_complete=candidates.agents())
 @json_option()
@@ -79,6 +82,7 @@ def update(invocation: Invocation, names: tuple[str, ...], *, as_json: bool) -> 
     _install(invocation, chosen, None, as_json=as_json)
 
 
+@needs(LOCAL)
 @command.command("remove")
 @click.argument("name", shell_complete=candidates.agents())
 @click.option("--version", default=None, help="Only this version.")

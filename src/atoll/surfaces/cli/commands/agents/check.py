@@ -6,10 +6,11 @@ import sys
 import click
 
 from atoll.surfaces.cli.console import candidates
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import LOCAL, Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 
 
+@needs(LOCAL)
 @click.command("check")
 @click.argument("name", shell_complete=candidates.agents())
 @click.option("--version", default=None, help="This version  [default: the pinned one]")

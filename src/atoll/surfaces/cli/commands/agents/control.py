@@ -17,7 +17,7 @@ from atoll.client.sandboxes import Action
 from atoll.client.transport import given
 from atoll.domain.errors import Conflict, Failed, Invalid
 from atoll.surfaces.cli.console import candidates
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import say, show_json
 
@@ -37,6 +37,7 @@ def agent_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
     )
 
 
+@needs("agent.use")
 @click.command("start")
 @sandbox_argument()
 @click.argument("agent", required=False, shell_complete=candidates.agents())
@@ -80,6 +81,7 @@ def start(
     _show(started, as_json=as_json)
 
 
+@needs("sandbox.manage")
 @click.command("begin")
 @sandbox_argument()
 @json_option()
@@ -95,6 +97,7 @@ def begin(invocation: Invocation, name: str, *, as_json: bool) -> None:
         say(f"{begun.agent} is at work on its task")
 
 
+@needs("agent.use")
 @click.command("pause")
 @sandbox_argument()
 @agent_option()
@@ -105,6 +108,7 @@ def pause(invocation: Invocation, name: str, *, agent_id: str | None, as_json: b
     _act(invocation.api(), name, agent_id, action="pause", as_json=as_json)
 
 
+@needs("agent.use")
 @click.command("resume")
 @sandbox_argument()
 @agent_option()
@@ -115,6 +119,7 @@ def resume(invocation: Invocation, name: str, *, agent_id: str | None, as_json: 
     _act(invocation.api(), name, agent_id, action="resume", as_json=as_json)
 
 
+@needs("agent.use")
 @click.command("interrupt")
 @sandbox_argument()
 @agent_option()
@@ -125,6 +130,7 @@ def interrupt(invocation: Invocation, name: str, *, agent_id: str | None, as_jso
     _act(invocation.api(), name, agent_id, action="interrupt", as_json=as_json)
 
 
+@needs("agent.use")
 @click.command("stop")
 @sandbox_argument()
 @agent_option()
@@ -135,6 +141,7 @@ def stop(invocation: Invocation, name: str, *, agent_id: str | None, as_json: bo
     _act(invocation.api(), name, agent_id, action="stop", as_json=as_json)
 
 
+@needs("agent.use")
 @click.command("ask")
 @sandbox_argument()
 @click.argument("prompt")
@@ -159,6 +166,7 @@ def ask(
     _show(_send_prompt(asked, waits=waits), as_json=as_json)
 
 
+@needs("agent.read")
 @click.command("cards")
 @sandbox_argument()
 @agent_option()
@@ -179,6 +187,7 @@ def cards(
         say(_line(card))
 
 
+@needs("agent.use")
 @click.command("answer")
 @sandbox_argument()
 @click.argument("card")

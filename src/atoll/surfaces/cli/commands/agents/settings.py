@@ -5,11 +5,12 @@ import click
 from atoll.client.made.agents.sandbox_agents import AgentSettings, Setting, SettingsBody
 from atoll.client.transport import given
 from atoll.surfaces.cli.commands.agents.control import agent_option, pick_agent
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import show_json, show_table
 
 
+@needs("agent.use")
 @click.command("set")
 @sandbox_argument()
 @click.option("--model", default=None, help="Its model from now on.")

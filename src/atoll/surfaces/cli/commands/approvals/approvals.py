@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import click
 
 from atoll.client.made.approvals import Approval, ApprovalState
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import age
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, say, show_json
 
 
+@needs("approval.read")
 @click.command("approvals")
 @click.option("--all", "everything", is_flag=True, help="Show decided requests, too.")
 @json_option()

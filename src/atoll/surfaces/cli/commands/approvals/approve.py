@@ -11,12 +11,13 @@ import click
 from atoll.client.made.approvals import ApproveBody, GrantScope
 from atoll.domain.errors import Forbidden
 from atoll.surfaces.cli.commands.approvals.approvals import show
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import approval_argument, duration, json_option
 from atoll.surfaces.cli.console.output import note, say, show_json
 from atoll.surfaces.cli.console.references import approval_id
 
 
+@needs("approval.decide")
 @click.command("approve")
 @approval_argument("pending")
 @click.option(

@@ -2,12 +2,13 @@
 
 import click
 
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import approval_argument, json_option
 from atoll.surfaces.cli.console.output import say, show_json
 from atoll.surfaces.cli.console.references import approval_id
 
 
+@needs("approval.decide")
 @click.command("revoke")
 @approval_argument("granted")
 @json_option()

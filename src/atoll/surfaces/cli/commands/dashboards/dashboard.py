@@ -16,7 +16,7 @@ from atoll.client.made.dashboards.dashboards import (
 from atoll.client.made.dashboards.shares import DashboardShare, DashboardShareBody
 from atoll.domain.errors import Forbidden, NotFound
 from atoll.surfaces.cli.commands.people.share import LOCAL_ONLY
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import age, until
 from atoll.surfaces.cli.console.options import duration, json_option, utc_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
@@ -52,6 +52,7 @@ def command() -> None:
     """Make, find, share and delete dashboards."""
 
 
+@needs("dashboard.read")
 @command.command("list")
 @utc_option()
 @json_option()
@@ -66,6 +67,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
         show_table(header, [_row(dashboard) for dashboard in answered.dashboards])
 
 
+@needs("dashboard.manage")
 @command.command("create")
 @click.argument("name")
 @click.option("--scope", type=_SCOPES, default="private", show_default=True, help="Who sees it.")
@@ -90,6 +92,7 @@ def create(
         say(made.id)
 
 
+@needs("dashboard.read")
 @command.command("open")
 @_dashboard
 @pass_invocation
@@ -104,6 +107,7 @@ def open_(invocation: Invocation, dashboard: str) -> None:
         note("atoll: no browser here: open the address yourself")
 
 
+@needs("dashboard.manage")
 @command.command("rename")
 @_dashboard
 @click.argument("name")
@@ -114,6 +118,7 @@ def rename(invocation: Invocation, dashboard: str, name: str) -> None:
     note(f"renamed to {_dashboards(invocation).change(dashboard, change).name}")
 
 
+@needs("dashboard.manage")
 @command.command("share")
 @_dashboard
 @click.argument("subject", metavar="[PERSON|group:NAME]", required=False)
@@ -153,6 +158,7 @@ def share(
         show_table(("WHO", "ROLE"), [(person.subject, person.role) for person in listing.people])
 
 
+@needs("share.manage")
 @command.command("link")
 @_dashboard
 @click.option(
@@ -185,6 +191,7 @@ def link(
         note(LOCAL_ONLY)
 
 
+@needs("share.manage")
 @command.command("links")
 @_dashboard
 @utc_option()
@@ -200,6 +207,7 @@ def links(invocation: Invocation, dashboard: str, *, as_json: bool) -> None:
         show_table(("LINK", "TERMINALS", "GUESTS", "EXPIRES", "LABEL"), rows)
 
 
+@needs("share.manage")
 @command.command("unlink")
 @_dashboard
 @click.argument("links", metavar="LINK...", nargs=-1, required=True)
@@ -223,6 +231,7 @@ def unlink(invocation: Invocation, dashboard: str, links: tuple[str, ...]) -> No
     several.end()
 
 
+@needs("dashboard.manage")
 @command.command("delete")
 @_dashboard
 @pass_invocation
@@ -232,6 +241,7 @@ def delete(invocation: Invocation, dashboard: str) -> None:
     note(f"deleted; `atoll dashboard restore {dashboard}` undoes it for seven days")
 
 
+@needs("dashboard.manage")
 @command.command("restore")
 @click.argument("dashboard", metavar="ID")
 @pass_invocation
@@ -240,6 +250,7 @@ def restore(invocation: Invocation, dashboard: str) -> None:
     note(f"{_dashboards(invocation).restore(dashboard).name} is back")
 
 
+@needs("dashboard.manage")
 @command.command("give")
 @_dashboard
 @click.argument("member")
@@ -253,6 +264,7 @@ def give(invocation: Invocation, dashboard: str, member: str, *, yes: bool) -> N
     note(f"{dashboard} is {member}'s")
 
 
+@needs("org.manage")
 @command.command("waiting")
 @utc_option()
 @json_option()

@@ -6,7 +6,7 @@ from atoll.client.made.library.drive import DriveExportBody, DriveFile, DriveImp
 from atoll.client.transport import Pairs
 from atoll.domain.errors import NotFound
 from atoll.domain.size import spelled_size
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import clean, note, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.verbs import Verbs
@@ -17,6 +17,7 @@ def command() -> None:
     """Bring files from Google Drive, and back."""
 
 
+@needs("me.manage")
 @command.command("connect")
 @json_option()
 @pass_invocation
@@ -40,6 +41,7 @@ def connect(invocation: Invocation, *, as_json: bool) -> None:
         )
 
 
+@needs("me.manage")
 @command.command("disconnect")
 @json_option()
 @pass_invocation
@@ -54,6 +56,7 @@ def disconnect(invocation: Invocation, *, as_json: bool) -> None:
         note("Google could not be reached: end the consent in your Google account, too")
 
 
+@needs("file.read")
 @command.command("ls")
 @click.argument("folder", required=False, default="root")
 @click.option("--name", "-n", default=None, help="Search all names for this instead.")
@@ -79,6 +82,7 @@ def list_files(invocation: Invocation, folder: str, *, name: str | None, as_json
         note("no files")
 
 
+@needs("file.write")
 @command.command("import")
 @sandbox_argument()
 @click.argument("file")
@@ -111,6 +115,7 @@ def bring(
         say(f"{clean(entry.path)} ({spelled_size(entry.size)})")
 
 
+@needs("file.read")
 @command.command("export")
 @sandbox_argument()
 @click.argument("path")

@@ -5,7 +5,7 @@ import click
 from atoll.client.made.forges import DiscussedPull, PullRequestBody, PullRequests
 from atoll.client.transport import Pairs
 from atoll.domain.errors import NotFound
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import clean, note, say, show_json
 from atoll.surfaces.cli.dispatch.verbs import UsualVerb
@@ -26,6 +26,7 @@ def command() -> None:
     """Open and show pull requests."""
 
 
+@needs("repository.write")
 @command.command("create")
 @sandbox_argument()
 @click.option("--title", "-t", required=True, help="Its title, one line.")
@@ -65,6 +66,7 @@ def create(
     say(f"{'is open already' if made.existed else 'opened'}: {clean(made.url)}")
 
 
+@needs("repository.read")
 @command.command("show")
 @sandbox_argument()
 @click.option("--branch", default=None, help="The branch  [default: the sandbox's]")

@@ -5,7 +5,7 @@ import click
 from atoll.client.made.hooks import Hook, HookList, Hooks, HookSource, MadeHook
 from atoll.surfaces.cli.console.candidates import listed
 from atoll.surfaces.cli.console.exits import FAILED
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import since
 from atoll.surfaces.cli.console.options import json_option, utc_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
@@ -23,6 +23,7 @@ def command() -> None:
     """Let Gitea, GitHub and Flux report to Atoll."""
 
 
+@needs("webhook.manage")
 @command.command("add")
 @click.argument("source", type=click.Choice(["gitea", "github", "flux"]))
 @click.argument("name")
@@ -43,6 +44,7 @@ def add(invocation: Invocation, source: HookSource, name: str, *, as_json: bool)
     )
 
 
+@needs("webhook.manage")
 @command.command("list")
 @utc_option()
 @json_option()
@@ -63,6 +65,7 @@ def show_all(invocation: Invocation, *, as_json: bool) -> None:
         note("no hooks: make one with `atoll hook add SOURCE NAME`")
 
 
+@needs("webhook.manage")
 @command.command("rm")
 @_hook
 @yes_option()
@@ -76,6 +79,7 @@ def remove(invocation: Invocation, hook: str, *, yes: bool) -> None:
     note(f"atoll: {hook} is removed")
 
 
+@needs("webhook.manage")
 @command.command("test")
 @_hook
 @json_option()

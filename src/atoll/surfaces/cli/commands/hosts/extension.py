@@ -13,7 +13,7 @@ from atoll.client.catalogues import Extensions
 from atoll.client.made.extensions import Extension, StrayList
 from atoll.domain.errors import Conflict, Failed, Invalid
 from atoll.surfaces.cli.console.exits import FAILED
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import LOCAL, Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import home_option, json_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.verbs import Verbs
@@ -34,6 +34,7 @@ def command() -> None:
     """List the backends of sandboxes, turn them on and off, write and check your own."""
 
 
+@needs(LOCAL)
 @command.command("new")
 @click.argument("name")
 @click.option(
@@ -66,6 +67,7 @@ def new(name: str, *, into: Path | None) -> None:
     say(f"  atoll extension check {name}")
 
 
+@needs("sandbox.read")
 @command.command("list")
 @json_option()
 @pass_invocation
@@ -88,6 +90,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
     show_table(("EXTENSION", "STATE", "ISOLATION", "PRICING", "REASON"), rows, flexible=("REASON",))
 
 
+@needs("sandbox.read")
 @command.command("info")
 @click.argument("name")
 @json_option()
@@ -132,6 +135,7 @@ def _say_capabilities(extension: Extension) -> None:
         say(f"{word:<12}{value or '-'}")
 
 
+@needs(LOCAL)
 @command.command("enable")
 @click.argument("name")
 @home_option()
@@ -141,6 +145,7 @@ def enable(invocation: Invocation, name: str, *, home: str | None) -> None:
     _choose(invocation, name, home, on=True)
 
 
+@needs(LOCAL)
 @command.command("disable")
 @click.argument("name")
 @home_option()
@@ -164,6 +169,7 @@ def _choose(invocation: Invocation, name: str, home: str | None, *, on: bool) ->
     note(_RESTART)
 
 
+@needs(LOCAL)
 @command.command("check")
 @click.argument("name")
 @click.option("--live", is_flag=True, help="Agree to machines that cost money.")
@@ -216,6 +222,7 @@ def check(
         raise click.exceptions.Exit(done.returncode)
 
 
+@needs("system.manage")
 @command.command("reap")
 @yes_option()
 @json_option()

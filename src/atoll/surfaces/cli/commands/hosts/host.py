@@ -21,7 +21,7 @@ from atoll.domain.hosts.host import amount
 from atoll.domain.hosts.reading import read_cost
 from atoll.surfaces.cli.console.candidates import listed
 from atoll.surfaces.cli.console.exits import FAILED
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.verbs import Verbs
@@ -72,6 +72,7 @@ def command() -> None:
     """Add, check and drain the machines that sandboxes are placed on."""
 
 
+@needs("system.manage")
 @command.command("add")
 @click.argument("address", metavar="SSH://USER@HOST[:PORT]")
 @click.option("--name", default=None, help="Its name  [default: the machine's]")
@@ -116,6 +117,7 @@ def add(
     note(f"then: atoll host check {made.name}")
 
 
+@needs("system.manage")
 @command.command("list")
 @json_option()
 @pass_invocation
@@ -129,6 +131,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
     show_table(("HOST", "KIND", "STATE", "SANDBOXES", "CORES", "MEMORY", "REGION", "ADDRESS"), rows)
 
 
+@needs("system.manage")
 @command.command("info")
 @_host
 @json_option()
@@ -142,6 +145,7 @@ def info(invocation: Invocation, host: str, *, as_json: bool) -> None:
         _show(machine)
 
 
+@needs("system.manage")
 @command.command("change")
 @_host
 @_trait_options
@@ -156,6 +160,7 @@ def change(invocation: Invocation, /, host: str, *, as_json: bool, **traits: Any
         _show(machine)
 
 
+@needs("system.manage")
 @command.command("check")
 @_host
 @json_option()
@@ -176,6 +181,7 @@ def check(invocation: Invocation, host: str, *, as_json: bool) -> None:
     note(f"{host} can hold sandboxes")
 
 
+@needs("system.manage")
 @command.command("trust")
 @_host
 @click.option(
@@ -213,6 +219,7 @@ def _ask_agreement(host: str, shown: str) -> str:
     return shown
 
 
+@needs("system.manage")
 @command.command("drain")
 @_host
 @click.option("--evacuate", is_flag=True, help="Move its stopped sandboxes to other hosts.")
@@ -230,6 +237,7 @@ def drain(invocation: Invocation, host: str, *, evacuate: bool, as_json: bool) -
         say(f"{staying.name} stays: {staying.reason}")
 
 
+@needs("system.manage")
 @command.command("undrain")
 @_host
 @json_option()
@@ -239,6 +247,7 @@ def undrain(invocation: Invocation, host: str, *, as_json: bool) -> None:
     _print_change(_hosts(invocation).undrain(host), "takes sandboxes again", as_json=as_json)
 
 
+@needs("system.manage")
 @command.command("remove")
 @_host
 @yes_option()

@@ -10,7 +10,7 @@ import click
 from atoll.client.client import Client
 from atoll.client.made.agents.inbox import InboxAnswerBody, InboxItem
 from atoll.domain.errors import Conflict, Forbidden, Invalid, NotFound
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import age
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, say, show_json
@@ -45,6 +45,7 @@ def command() -> None:
     """Show what waits for you, and answer it."""
 
 
+@needs("approval.read")
 @command.command("list")
 @json_option()
 @pass_invocation
@@ -60,6 +61,7 @@ def list_items(invocation: Invocation, *, as_json: bool) -> None:
         note("nothing waits for you")
 
 
+@needs("approval.decide")
 @command.command("answer")
 @click.argument("item", shell_complete=inbox_items)
 @click.argument("answer")
@@ -87,6 +89,7 @@ def answer_item(invocation: Invocation, item: str, *, answer: str) -> None:
         note(f"to undo it: atoll revoke {entry.id}")
 
 
+@needs("dashboard.read")
 @command.command("dismiss")
 @click.argument("item", shell_complete=inbox_items)
 @pass_invocation

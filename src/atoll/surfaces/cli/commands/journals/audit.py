@@ -8,7 +8,7 @@ from atoll.client.audit import Export, export_lines, verify_export
 from atoll.client.made.audit import Audit, AuditEntry
 from atoll.domain.errors import Failed, Invalid
 from atoll.surfaces.cli.console.event_line import details, note_gap
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import moment
 from atoll.surfaces.cli.console.options import json_option, utc_option
 from atoll.surfaces.cli.console.output import say, show_json
@@ -21,6 +21,7 @@ def command() -> None:
     """Show who did what, export it, and verify that nothing was changed."""
 
 
+@needs("audit.read")
 @command.command("list")
 @click.option("--after", type=click.IntRange(min=0), default=None, help="Entries after this one.")
 @click.option(
@@ -46,6 +47,7 @@ def list_entries(invocation: Invocation, *, after: int | None, limit: int, as_js
         say(_line(entry))
 
 
+@needs("audit.read")
 @command.command("export")
 @click.option("-o", "--output", default="-", help="A file, or - for standard output.")
 @pass_invocation
@@ -60,6 +62,7 @@ def export(invocation: Invocation, *, output: str) -> None:
         raise Failed(f"{output} cannot be written: {error.strerror}") from error
 
 
+@needs("audit.read")
 @command.command("verify")
 @click.argument("file", required=False)
 @click.option("--public-key", default=None, help="The key that signs checkpoints, as you know it.")

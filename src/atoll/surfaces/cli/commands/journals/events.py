@@ -13,7 +13,7 @@ from atoll.client.transport import Call, Stream, at, get
 from atoll.domain.errors import Unavailable
 from atoll.surfaces.cli.console.candidates import sandboxes
 from atoll.surfaces.cli.console.event_line import event_line, note_gap
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json
 from atoll.surfaces.cli.console.references import stream_of
@@ -24,6 +24,7 @@ SILENCE_SECONDS = 20.0
 """The server sends a heartbeat much oftener; after this the line is taken for dead."""
 
 
+@needs("event.read")
 @click.command("events")
 @click.option("-f", "--follow", is_flag=True, help="Follow new events, too.")
 @click.option(

@@ -3,12 +3,13 @@
 import click
 
 from atoll.client.files import WorkingTrees
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import age
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, show_json, show_table
 
 
+@needs("file.read")
 @click.command("checkpoints")
 @sandbox_argument()
 @click.option("--repo", type=click.IntRange(0, 15), default=0, help="Which repository, from 0.")

@@ -3,12 +3,13 @@
 import click
 
 from atoll.client.files import WorkingTrees
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import clean, say, show_json
 from atoll.surfaces.cli.dispatch.changed_files import changed_paths
 
 
+@needs("file.write")
 @click.command("commit")
 @sandbox_argument()
 @click.argument("paths", metavar="[PATH]...", nargs=-1, shell_complete=changed_paths())

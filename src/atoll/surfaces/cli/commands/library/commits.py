@@ -4,7 +4,7 @@ import click
 
 from atoll.client.made.library.commits import CommitPage, Commits
 from atoll.surfaces.cli.console.diff_lines import diff_lines, page
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import age
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
@@ -13,6 +13,7 @@ from atoll.surfaces.cli.dispatch.remote_names import commits
 SHORT = 10
 
 
+@needs("file.read")
 @click.command("commits")
 @sandbox_argument()
 @click.argument("commit", required=False, shell_complete=commits)

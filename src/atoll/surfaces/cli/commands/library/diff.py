@@ -8,12 +8,13 @@ import click
 from atoll.client.files import WorkingTrees
 from atoll.client.made.library.changes import ChangedFile, FileDiff
 from atoll.surfaces.cli.console.diff_lines import diff_lines, page, stat_lines
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, show_json
 from atoll.surfaces.cli.dispatch.changed_files import changed_paths
 
 
+@needs("file.read")
 @click.command("diff")
 @sandbox_argument()
 @click.argument("paths", metavar="[PATH]...", nargs=-1, shell_complete=changed_paths("base"))

@@ -6,12 +6,13 @@ from atoll.client.files import WorkingTrees
 from atoll.client.made.library.changes import ChangedFile, TreeChanges
 from atoll.domain.errors import NotFound
 from atoll.surfaces.cli.console.diff_lines import file_lines
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument, yes_option
 from atoll.surfaces.cli.console.output import clean, confirmed, say, show_json
 from atoll.surfaces.cli.dispatch.changed_files import changed_paths
 
 
+@needs("file.write")
 @click.command("discard")
 @sandbox_argument()
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, shell_complete=changed_paths())

@@ -10,7 +10,7 @@ from atoll.client.made.library.kept import Kept
 from atoll.client.transport import Call, at
 from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.console import candidates
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import age
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
@@ -18,6 +18,7 @@ from atoll.surfaces.cli.console.references import KEPT, pick_id
 from atoll.surfaces.cli.transfer.keeping import Record, WorkSource, records, write_down
 
 
+@needs("sandbox.read")
 @click.command("kept")
 @click.argument(
     "kept_id",

@@ -10,7 +10,7 @@ from atoll.client.made.sandboxes.views import ProfileName
 from atoll.client.transport import Call, at, get
 from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.console.exits import FAILED
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import LOCAL, Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, profile_argument, yes_option
 from atoll.surfaces.cli.console.output import confirmed, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.verbs import Verbs
@@ -23,6 +23,7 @@ def command() -> None:
     """Show, check, save and delete profiles."""
 
 
+@needs("profile.read")
 @command.command("list")
 @json_option()
 @pass_invocation
@@ -49,6 +50,7 @@ def _row(profile: Profile) -> tuple[str, ...]:
     )
 
 
+@needs("profile.read")
 @command.command("show")
 @profile_argument()
 @click.option("--version", default=None, help="This version  [default: the newest]")
@@ -68,6 +70,7 @@ def show(invocation: Invocation, profile: str, *, version: str | None, as_json: 
     click.echo(yaml.safe_dump(document, sort_keys=False, allow_unicode=False), nl=False)
 
 
+@needs("profile.manage")
 @command.command("save")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
 @json_option()
@@ -88,6 +91,7 @@ def save(invocation: Invocation, file: Path, *, as_json: bool) -> None:
         say(f"saved {answered.id} {answered.version}")
 
 
+@needs("profile.manage")
 @command.command("delete")
 @profile_argument()
 @click.option("--version", default=None, help="Only this version.")
@@ -103,6 +107,7 @@ def delete(invocation: Invocation, profile: str, *, version: str | None, yes: bo
     say(f"deleted {what}")
 
 
+@needs(LOCAL)
 @command.command("validate")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
 def validate(file: Path) -> None:

@@ -8,7 +8,7 @@ from atoll.client.client import Client
 from atoll.client.made.sandboxes.requests import RepoBody
 from atoll.client.projects import Projects
 from atoll.domain.errors import Conflict, Forbidden, Invalid
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
 from atoll.surfaces.cli.console.plan import SandboxPlan
@@ -30,6 +30,7 @@ def command() -> None:
     """Show and decide what a repository's .atoll.yaml proposes."""
 
 
+@needs("repository.read")
 @command.command("show")
 @_repo
 @_branch
@@ -47,6 +48,7 @@ def show(invocation: Invocation, repo: str, branch: str | None, *, as_json: bool
         note(f"decision: {project.decision or 'none yet: `atoll project approve`'}")
 
 
+@needs("approval.decide")
 @command.command("approve")
 @_repo
 @_branch
@@ -74,6 +76,7 @@ def approve(invocation: Invocation, repo: str, branch: str | None, *, as_json: b
         say(f"approved {decided.file} of {decided.repository}")
 
 
+@needs("approval.decide")
 @command.command("forget")
 @_repo
 @pass_invocation
@@ -85,6 +88,7 @@ def forget(invocation: Invocation, repo: str) -> None:
     say(f"forgot the decisions on {key}")
 
 
+@needs("repository.read")
 @command.command("list")
 @json_option()
 @pass_invocation
@@ -104,6 +108,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
         note("no decisions yet")
 
 
+@needs("sandbox.manage")
 @command.command("setup")
 @sandbox_argument()
 @json_option()
@@ -118,6 +123,7 @@ def setup(invocation: Invocation, name: str, *, as_json: bool) -> None:
         say(f"the set-up runs: `atoll attach {name_of(started)} setup`")
 
 
+@needs("file.write")
 @command.command("copy")
 @sandbox_argument()
 @click.argument("checkout", default=".")

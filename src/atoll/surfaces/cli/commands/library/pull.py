@@ -7,7 +7,7 @@ import click
 from atoll.client.client import Client
 from atoll.client.fields import Json
 from atoll.domain.errors import Conflict
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json
 from atoll.surfaces.cli.console.references import whole_name
@@ -19,6 +19,7 @@ from atoll.surfaces.cli.transfer.pulled_branch import BranchRequest, PulledBranc
 from atoll.surfaces.cli.transfer.saved_work import bring_saved, saved_of, tell_saved
 
 
+@needs("repository.read")
 @click.command("pull", epilog="Nothing of the sandbox runs here: no hook, filter or setting.")
 @sandbox_argument(required=False)
 @click.argument("branch", required=False, shell_complete=branches)

@@ -4,11 +4,12 @@ import click
 
 from atoll.client.files import WorkingTrees
 from atoll.surfaces.cli.console.diff_lines import stat_lines
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument, yes_option
 from atoll.surfaces.cli.console.output import confirmed, say, show_json
 
 
+@needs("file.write")
 @click.command("rewind")
 @sandbox_argument()
 @click.argument("number", type=click.IntRange(min=1))

@@ -11,7 +11,7 @@ from atoll.client.made.library.syncs import Sync, SyncBody
 from atoll.client.made.sandboxes.views import Repo, Sandbox
 from atoll.domain.errors import Conflict, Invalid
 from atoll.surfaces.cli.console.exits import FAILED
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json
 from atoll.surfaces.cli.console.waiting import name_of
@@ -24,6 +24,7 @@ BETWEEN_LOOKS = 2.0
 SHELL = '"${SHELL:-/bin/sh}"'
 
 
+@needs("file.write")
 @click.command("sync")
 @sandbox_argument()
 @click.option(

@@ -15,7 +15,7 @@ from atoll.client.made.agents.logins import AgentLogin, AgentLoginBody, AgentLog
 from atoll.domain.errors import Conflict, Failed, Invalid, NotFound
 from atoll.domain.profile.schema import profile_id
 from atoll.surfaces.cli.console import candidates
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import clean, note, say, show_json, show_table
 from atoll.surfaces.cli.console.references import LOGIN, pick_id, whole_name
@@ -38,6 +38,7 @@ _CONCEALED: Final = "no new token goes inside; one that is there works until its
 _LATER: Final = "no sandbox uses it yet; once your plan allows it: atoll agent logins --on {id}"
 
 
+@needs("secret.manage")
 @click.command("login")
 @click.argument("agent", required=False, default="codex", shell_complete=candidates.agents())
 @click.option("--browser", "how", flag_value="browser", help="In a browser, and paste its address.")
@@ -73,6 +74,7 @@ def login(
         note(_LATER.format(id=agent_login.id))
 
 
+@needs("secret.read")
 @click.command("logins")
 @click.option("--on", default=None, metavar="LOGIN", help="Let sandboxes use it.")
 @click.option("--off", default=None, metavar="LOGIN", help="Let sandboxes use it no more.")
@@ -113,6 +115,7 @@ def logins_(
         note("no logins: atoll agent login")
 
 
+@needs("secret.manage")
 @click.command("logout")
 @click.argument("which", metavar="AGENT|LOGIN", required=False, default="codex")
 @json_option()

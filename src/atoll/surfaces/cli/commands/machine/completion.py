@@ -4,6 +4,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from atoll.domain.errors import Failed
+from atoll.surfaces.cli.console.invocation import LOCAL, needs
 
 _INSTALL = {
     "bash": 'eval "$(atoll completion bash)"    # in ~/.bashrc',
@@ -33,6 +34,7 @@ _BASH = r"""_atoll_completion() {
 complete -o nosort -F _atoll_completion atoll"""
 
 
+@needs(LOCAL)
 @click.command("completion", epilog="bash: " + _INSTALL["bash"])
 @click.argument("shell", type=click.Choice(list(_INSTALL)))
 @click.pass_context

@@ -16,7 +16,7 @@ from atoll.client.fields import Json
 from atoll.domain.errors import Conflict, Failed, Invalid
 from atoll.domain.size import spelled_size
 from atoll.surfaces.cli.console.bar import Bar, Measure
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import LOCAL, Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import home_option, json_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.several import Several
@@ -37,6 +37,7 @@ def command() -> None:
     """Look at the database, bring it up to date, and move it."""
 
 
+@needs(LOCAL)
 @command.command("status")
 @home_option()
 @json_option()
@@ -61,6 +62,7 @@ def status(invocation: Invocation, *, home: str | None, as_json: bool) -> None:
         show_table(("PROJECTION", "POSITION", "LAG"), lags)
 
 
+@needs(LOCAL)
 @command.command("migrate")
 @home_option()
 @json_option()
@@ -78,6 +80,7 @@ def migrate(invocation: Invocation, *, home: str | None, as_json: bool) -> None:
         say(f"migrated schema {done.before} to {done.after}")
 
 
+@needs(LOCAL)
 @command.command("rebuild")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @home_option()
@@ -102,6 +105,7 @@ def rebuild(
     several.end()
 
 
+@needs(LOCAL)
 @command.command("export")
 @click.option(
     "--output", "-o", default="atoll-db.gz", metavar="FILE", help="The new file; - is stdout."
@@ -123,6 +127,7 @@ def export(invocation: Invocation, *, output: str, home: str | None, as_json: bo
     tell(f"exported {_row_totals(copied)} to {'stdout' if output == STREAM else output}")
 
 
+@needs(LOCAL)
 @command.command("import")
 @click.argument("file", metavar="FILE")
 @home_option()

@@ -10,11 +10,12 @@ from atoll.client.fields import Json
 from atoll.domain.errors import Invalid
 from atoll.ports.host import Finding
 from atoll.surfaces.cli.console.exits import FAILED
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import LOCAL, Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import home_option, json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import clean, painted, show_json
 
 
+@needs(LOCAL)
 @click.command("doctor")
 @sandbox_argument(required=False)
 @click.option(

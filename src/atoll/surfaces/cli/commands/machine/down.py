@@ -22,7 +22,7 @@ from atoll.domain.errors import (
     Unavailable,
 )
 from atoll.surfaces.cli.console.exits import FAILED
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import LOCAL, Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import home_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note
 from atoll.surfaces.cli.console.progress import ProgressNote
@@ -42,6 +42,7 @@ _ELSEWHERE = (
 )
 
 
+@needs(LOCAL)
 @click.command("down")
 @home_option()
 @yes_option()

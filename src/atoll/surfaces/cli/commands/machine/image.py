@@ -12,7 +12,7 @@ import click
 from atoll.client.fields import Json
 from atoll.domain.size import MIB
 from atoll.surfaces.cli.console.exits import FAILED
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import LOCAL, Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.several import Several
@@ -29,6 +29,7 @@ def command() -> None:
     """List, import, pull, build and remove roots for sandboxes."""
 
 
+@needs(LOCAL)
 @command.command("list")
 @json_option()
 @pass_invocation
@@ -41,6 +42,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
         show_table(("IMAGE", "SIZE", "FILES", "DIGEST"), [_row(tree) for tree in trees])
 
 
+@needs(LOCAL)
 @command.command("import")
 @click.argument("name")
 @click.argument("source", metavar="FILE", type=click.Path(exists=True, path_type=Path))
@@ -54,6 +56,7 @@ def import_(invocation: Invocation, name: str, source: Path, *, as_json: bool) -
     _show([_shelf(invocation).take(name, source, note)], "imported", as_json=as_json)
 
 
+@needs(LOCAL)
 @command.command("pull")
 @click.argument("references", metavar="REFERENCE...", nargs=-1, required=True)
 @json_option()
@@ -67,6 +70,7 @@ def pull(invocation: Invocation, references: tuple[str, ...], *, as_json: bool) 
     several.end()
 
 
+@needs(LOCAL)
 @command.command("build")
 @click.argument("name")
 @click.option("--again", is_flag=True, help="Run every step again, even if nothing changed.")
@@ -84,6 +88,7 @@ def build(invocation: Invocation, name: str, *, again: bool, as_json: bool) -> N
         say(f"{'built' if built.new else 'was built already'} {BUILD}{built.name} {built.id[:19]}")
 
 
+@needs(LOCAL)
 @command.command("rm")
 @click.argument("name")
 @yes_option()
@@ -105,6 +110,7 @@ def rm(invocation: Invocation, name: str, *, yes: bool, as_json: bool) -> None:
     _show([_shelf(invocation).remove(name)], "removed", as_json=as_json)
 
 
+@needs(LOCAL)
 @command.command("prune")
 @json_option()
 @pass_invocation

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from atoll.ports.host import UpOptions
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import LOCAL, Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import home_option
 
 
@@ -22,6 +22,7 @@ def _tls_files(
     return Path(certificate).absolute(), Path(key).absolute()
 
 
+@needs(LOCAL)
 @click.command(
     "up", epilog="Ctrl-C ends the control plane; sandboxes go on. `atoll down` ends all."
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import LOCAL, Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import home_option
 
 PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]*[a-z0-9+]")
@@ -17,6 +17,7 @@ def command() -> None:
     """Build what machines of ext.microvm boot from."""
 
 
+@needs(LOCAL)
 @command.command("build")
 @click.option("--package", "packages", multiple=True, help="A Debian package to add; repeatable.")
 @home_option()

@@ -8,13 +8,14 @@ from atoll.client.client import Client
 from atoll.client.transport import Call
 from atoll.domain.duration import parse_duration
 from atoll.domain.errors import Unauthenticated, Unavailable
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import LOCAL, Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.output import say
 
 POLL_SECONDS = 0.1
 ANSWER_SECONDS = 5.0
 
 
+@needs(LOCAL)
 @click.command("wait-up")
 @click.option("--timeout", default="60s", show_default=True, help="The longest wait: 60s, 2m.")
 @pass_invocation

@@ -4,13 +4,14 @@ import click
 
 from atoll.client.made.recordings import Match
 from atoll.surfaces.cli.console.exits import FAILED
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json
 from atoll.surfaces.cli.console.references import terminal_id
 from atoll.surfaces.cli.dispatch.remote_names import terminals
 
 
+@needs("recording.read")
 @click.command("search", epilog="The exit code is 1 when nothing was found, as with grep.")
 @sandbox_argument()
 @click.argument("pattern")

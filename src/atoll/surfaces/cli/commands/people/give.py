@@ -6,11 +6,12 @@ import click
 
 from atoll.client.organizations import Organizations
 from atoll.domain.errors import Forbidden, NotFound
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json
 
 
+@needs("sandbox.manage")
 @click.command("give")
 @sandbox_argument()
 @click.argument("member")

@@ -7,11 +7,12 @@ import click
 from atoll.client.made.people.logins import Ticket
 from atoll.client.transport import Call
 from atoll.domain.errors import Failed
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, say, show_json
 
 
+@needs("system.manage")
 @click.command("login")
 @click.option("--open", "browse", is_flag=True, help="Open it in the browser, too.")
 @click.option("--url", default=None, help="Log this machine in at the server with this address.")

@@ -7,10 +7,11 @@ from atoll.client.remote_login import forget
 from atoll.client.server import saved_login
 from atoll.client.transport import Call
 from atoll.domain.errors import AtollError, NotFound
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.output import note
 
 
+@needs("me.manage")
 @click.command("logout")
 @click.option("--everywhere", is_flag=True, help="End all your browser sessions there, too.")
 @pass_invocation

@@ -4,13 +4,14 @@ import click
 
 from atoll.client.made.people.me import Me, MeBody
 from atoll.client.transport import get, patch
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, say, show_json
 
 _UNNAMED = "person"
 
 
+@needs("me.manage")
 @click.command("me")
 @click.option("--name", default=None, help="Set the name that guests and invitations see.")
 @json_option()

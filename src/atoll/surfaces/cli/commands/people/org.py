@@ -10,7 +10,7 @@ from atoll.client.made.people.organizations import Member, MemberBody, OrgRole
 from atoll.client.organizations import Organizations
 from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.commands.people.share import LOCAL_ONLY
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import until
 from atoll.surfaces.cli.console.options import duration, json_option, utc_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
@@ -48,6 +48,7 @@ def group_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
     )
 
 
+@needs("system.manage")
 @command.command("create")
 @click.argument("slug")
 @click.option("--name", default=None, help="The name for people  [default: the slug]")
@@ -65,6 +66,7 @@ def create(invocation: Invocation, slug: str, *, name: str | None, as_json: bool
     _note_missing_provider(organizations)
 
 
+@needs("org.read")
 @command.command("list")
 @json_option()
 @pass_invocation
@@ -81,6 +83,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
     show_table(("ORGANIZATION", "ID", "ROLE", "NAME"), rows)
 
 
+@needs("org.read")
 @command.command("show")
 @click.argument("org", required=False)
 @json_option()
@@ -95,6 +98,7 @@ def show(invocation: Invocation, org: str | None, *, as_json: bool) -> None:
     say(f"{name}; you are {organization.role}")
 
 
+@needs("org.read")
 @command.command("members")
 @org_option()
 @json_option()
@@ -109,6 +113,7 @@ def members(invocation: Invocation, *, org: str | None, as_json: bool) -> None:
         show_table(("MEMBER", "ROLE", "KIND", "NAME", "EMAIL", "GROUPS"), rows)
 
 
+@needs("org.manage")
 @command.command("invite")
 @click.option("--role", type=_role, default="member", show_default=True, help="What they become.")
 @click.option("--email", default="", help="A note of whom it is for; nothing is sent there.")
@@ -147,6 +152,7 @@ def invite(
         note(LOCAL_ONLY)
 
 
+@needs("org.manage")
 @command.command("invitations")
 @org_option()
 @utc_option()
@@ -173,6 +179,7 @@ def invitations(invocation: Invocation, *, org: str | None, as_json: bool) -> No
         _note_missing_provider(organizations)
 
 
+@needs("org.manage")
 @command.command("uninvite")
 @click.argument("invitation")
 @org_option()
@@ -191,6 +198,7 @@ def uninvite(invocation: Invocation, invitation: str, *, org: str | None) -> Non
     note(f"revoked {invitation}")
 
 
+@needs("me.manage")
 @command.command("join")
 @json_option()
 @pass_invocation
@@ -203,6 +211,7 @@ def join(invocation: Invocation, *, as_json: bool) -> None:
         say(f"you are {joined.role} of {joined.slug}")
 
 
+@needs("org.manage")
 @command.command("role")
 @click.argument("member")
 @click.argument("role", type=_role, required=False)
@@ -230,6 +239,7 @@ def role(
         say(f"{changed.name} is {changed.role}")
 
 
+@needs("org.manage")
 @command.command("remove")
 @click.argument("member")
 @org_option()
@@ -244,6 +254,7 @@ def remove(invocation: Invocation, member: str, *, org: str | None, yes: bool) -
     note(f"{member} is gone; their sandboxes are stopped and wait for another owner")
 
 
+@needs("me.manage")
 @command.command("leave")
 @org_option()
 @yes_option()
@@ -256,6 +267,7 @@ def leave(invocation: Invocation, *, org: str | None, yes: bool) -> None:
     note("you left; your sandboxes are stopped and wait for another owner")
 
 
+@needs("org.manage")
 @command.command("service-account")
 @click.argument("name")
 @click.option("--role", type=_role, default="member", show_default=True, help="What it may do.")
@@ -282,6 +294,7 @@ def service_account(
         say(made.member_id)
 
 
+@needs("org.manage")
 @command.command("waiting")
 @org_option()
 @utc_option()

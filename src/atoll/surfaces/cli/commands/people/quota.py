@@ -11,7 +11,7 @@ from atoll.client.organizations import Organizations
 from atoll.client.transport import get
 from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.surfaces.cli.commands.people.org import org_option
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import say, show_json, show_table
 from atoll.surfaces.cli.dispatch.verbs import Verbs
@@ -24,6 +24,7 @@ def command() -> None:
     """Show what you and your organization may hold at once, and change it."""
 
 
+@needs("org.read")
 @command.command("show")
 @json_option()
 @pass_invocation
@@ -37,6 +38,7 @@ def show(invocation: Invocation, *, as_json: bool) -> None:
     _show(listing.quotas, {own.id: own.name})
 
 
+@needs("org.manage")
 @command.command("list")
 @org_option()
 @json_option()
@@ -50,6 +52,7 @@ def list_(invocation: Invocation, *, org: str | None, as_json: bool) -> None:
     _show(listing.quotas, _member_names(invocation, org))
 
 
+@needs("org.manage")
 @command.command("set")
 @org_option()
 @click.option(
@@ -99,6 +102,7 @@ def set_(
     _show([changed], _member_names(invocation, org))
 
 
+@needs("org.manage")
 @command.command("network")
 @org_option()
 @click.option("--full/--no-full", "full", default=None, help="Whether the mode may be full.")

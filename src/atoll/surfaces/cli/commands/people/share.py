@@ -3,7 +3,7 @@
 import click
 
 from atoll.client.made.people.shares import Role, Share, ShareBody
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import until
 from atoll.surfaces.cli.console.options import (
     duration,
@@ -35,6 +35,7 @@ def command() -> None:
     """Share a sandbox's terminals, or a recording, by link."""
 
 
+@needs("share.manage")
 @command.command("new")
 @sandbox_argument()
 @click.option(
@@ -90,6 +91,7 @@ def new(
         note(LOCAL_ONLY)
 
 
+@needs("share.manage")
 @command.command("list")
 @sandbox_argument()
 @utc_option()
@@ -105,6 +107,7 @@ def list_(invocation: Invocation, name: str, *, as_json: bool) -> None:
         show_table(("LINK", "ROLE", "OPENS", "GUESTS", "EXPIRES", "LABEL"), rows)
 
 
+@needs("share.manage")
 @command.command("rm")
 @sandbox_argument()
 @click.argument("links", metavar="LINK...", nargs=-1, required=True, shell_complete=share_links)

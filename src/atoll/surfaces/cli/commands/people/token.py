@@ -4,7 +4,7 @@ import click
 
 from atoll.client.made.people.tokens import PatBody, Token, TokenList, Tokens
 from atoll.surfaces.cli.console.candidates import listed
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import age, until
 from atoll.surfaces.cli.console.options import duration, json_option, sandbox_option, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
@@ -20,6 +20,7 @@ def command() -> None:
     """Make, list and revoke tokens for programs that act for you."""
 
 
+@needs("token.manage")
 @command.command("new")
 @click.argument("name")
 @click.option(
@@ -61,6 +62,7 @@ def new(
     note(f"{made.id} is valid until {until(made.expires_at)}; it is not shown again")
 
 
+@needs("token.manage")
 @command.command("list")
 @click.option("--account", metavar="NAME", default=None, help="Those of this service account.")
 @utc_option()
@@ -76,6 +78,7 @@ def list_(invocation: Invocation, *, account: str | None, as_json: bool) -> None
         show_table(header, [_row(token) for token in answered.tokens])
 
 
+@needs("token.manage")
 @command.command("revoke")
 @click.argument(
     "tokens",
@@ -102,6 +105,7 @@ def revoke(invocation: Invocation, tokens: tuple[str, ...]) -> None:
     several.end()
 
 
+@needs("system.manage")
 @command.command("rotate-keys")
 @click.option("--now", "at_once", is_flag=True, help="End what older keys signed at once, too.")
 @json_option()

@@ -7,11 +7,12 @@ from atoll.client.made.people.me import Me
 from atoll.client.made.people.organizations import Organization
 from atoll.client.organizations import Organizations
 from atoll.client.transport import get
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
 
 
+@needs("org.read")
 @click.command("whoami")
 @json_option()
 @pass_invocation

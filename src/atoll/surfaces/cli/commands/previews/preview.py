@@ -6,7 +6,7 @@ import click
 
 from atoll.client.made.previews import Link, LinkBody, Preview, PreviewBody, Previews
 from atoll.domain.network.forwarded_port import MOST_PORT
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import until
 from atoll.surfaces.cli.console.options import duration, json_option, sandbox_argument, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
@@ -26,6 +26,7 @@ def command() -> None:
     """Show servers inside a sandbox in a browser, at origins of their own."""
 
 
+@needs("sandbox.read")
 @command.command("list")
 @sandbox_argument()
 @click.option("--all", "every", is_flag=True, help="Also those that were torn down.")
@@ -46,6 +47,7 @@ def list_(invocation: Invocation, name: str, *, every: bool, as_json: bool) -> N
     show_table(("PREVIEW", "APP", "PORT", "STATE", "URL"), rows)
 
 
+@needs("sandbox.manage")
 @command.command("create")
 @sandbox_argument()
 @click.argument("app", metavar="APP")
@@ -69,6 +71,7 @@ def create(
     _print_preview(Previews(invocation.api().transport).create(name, body), as_json=as_json)
 
 
+@needs("sandbox.manage")
 @command.command("rebuild")
 @sandbox_argument()
 @_preview
@@ -80,6 +83,7 @@ def rebuild(invocation: Invocation, name: str, *, preview: str, as_json: bool) -
     _print_preview(previews.rebuild(name, _preview_id(previews, name, preview)), as_json=as_json)
 
 
+@needs("terminal.watch")
 @command.command("log")
 @sandbox_argument()
 @_preview
@@ -90,6 +94,7 @@ def log(invocation: Invocation, name: str, *, preview: str) -> None:
     say(previews.log(name, _preview_id(previews, name, preview)).text)
 
 
+@needs("sandbox.manage")
 @command.command("delete")
 @sandbox_argument()
 @_preview
@@ -101,6 +106,7 @@ def delete(invocation: Invocation, name: str, *, preview: str) -> None:
     note(f"{preview} is gone")
 
 
+@needs("exec.use")
 @command.command("link")
 @sandbox_argument()
 @_what
@@ -125,6 +131,7 @@ def link(
         note(LOCAL_ONLY)
 
 
+@needs("exec.use")
 @command.command("open")
 @sandbox_argument()
 @_what

@@ -21,7 +21,7 @@ from atoll.client.transport import given
 from atoll.domain.hosts.host import amount
 from atoll.surfaces.cli.console.candidates import sandboxes
 from atoll.surfaces.cli.console.exits import FAILED
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, profile_option, whole_sandbox
 from atoll.surfaces.cli.console.output import say, show_json, show_table
 from atoll.surfaces.cli.console.plan import SandboxPlan
@@ -34,6 +34,7 @@ def command() -> None:
     """Show where sandboxes go, and why there."""
 
 
+@needs("sandbox.create")
 @command.command("explain")
 @profile_option()
 @click.option("--host", metavar="NAME", default=None, help="Place it on this host, and no other.")
@@ -59,6 +60,7 @@ def explain(
         raise click.exceptions.Exit(FAILED)
 
 
+@needs("sandbox.read")
 @command.command("show")
 @click.argument("sandbox", shell_complete=sandboxes(), callback=whole_sandbox)
 @json_option()
@@ -79,6 +81,7 @@ def show(invocation: Invocation, sandbox: str, *, as_json: bool) -> None:
         _print_history(record)
 
 
+@needs("sandbox.read")
 @command.command("default")
 @json_option()
 @pass_invocation
@@ -87,6 +90,7 @@ def default(invocation: Invocation, *, as_json: bool) -> None:
     _print_policies(_routes(invocation).default(), as_json=as_json)
 
 
+@needs("org.manage")
 @command.command("set")
 @click.option(
     "--strategy",
@@ -133,6 +137,7 @@ def set_(
     _print_policies(_routes(invocation).set_default(body), as_json=as_json)
 
 
+@needs("system.manage")
 @command.command("health")
 @json_option()
 @pass_invocation

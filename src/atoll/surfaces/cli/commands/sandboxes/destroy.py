@@ -9,7 +9,7 @@ from atoll.client.fields import Json
 from atoll.client.made.sandboxes.views import Sandbox
 from atoll.domain.errors import NotFound
 from atoll.surfaces.cli.console.exits import FAILED
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import (
     json_option,
     keep_options,
@@ -25,6 +25,7 @@ from atoll.surfaces.cli.transfer.keeping import KeepOptions, keep_before
 from atoll.surfaces.cli.transfer.unpulled import Choice, choose, leave_out_unknown, look, tell
 
 
+@needs("sandbox.manage")
 @click.command("destroy")
 @sandboxes_argument(required=False)
 @keep_options()

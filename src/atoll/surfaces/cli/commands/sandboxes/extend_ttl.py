@@ -2,13 +2,14 @@
 
 import click
 
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import until
 from atoll.surfaces.cli.console.options import duration, json_option, sandbox_argument, utc_option
 from atoll.surfaces.cli.console.output import say, show_json
 from atoll.surfaces.cli.console.waiting import name_of
 
 
+@needs("sandbox.manage")
 @click.command("extend-ttl")
 @sandbox_argument()
 @click.argument("ttl", callback=duration)

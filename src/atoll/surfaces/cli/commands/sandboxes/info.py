@@ -11,7 +11,7 @@ from atoll.client.made.sandboxes.views import Isolation, Repo, Sandbox, SandboxP
 from atoll.domain.errors import AtollError
 from atoll.domain.logins.agent_login import NAMED_LOGIN
 from atoll.domain.size import MIB
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import since, until
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument, utc_option
 from atoll.surfaces.cli.console.output import clean, painted, show_json
@@ -25,6 +25,7 @@ WIDTH = 14
 _SHOWN = 100
 
 
+@needs("sandbox.read")
 @click.command("info")
 @sandbox_argument(required=False)
 @utc_option()

@@ -9,7 +9,7 @@ from atoll.client.client import Client
 from atoll.client.fields import Json
 from atoll.client.made.sandboxes.views import Sandbox
 from atoll.domain.errors import Invalid, Unavailable
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_option, utc_option
 from atoll.surfaces.cli.console.output import note
 from atoll.surfaces.cli.overview.event_watch import watching
@@ -23,6 +23,7 @@ SHOWN = ("sandbox.", "agent.status", "agent.started", "agent.ended")
 _CLEAR = "\x1b[H\x1b[2J"
 
 
+@needs("sandbox.read")
 @click.command("list")
 @click.option("--state", "states", multiple=True, help="Only these states; may be repeated.")
 @sandbox_option("--task", help="Only those that got the same task as NAME.")

@@ -4,7 +4,7 @@ import time
 
 import click
 
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import moment
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument, utc_option
 from atoll.surfaces.cli.console.output import say, show_json
@@ -13,6 +13,7 @@ from atoll.surfaces.cli.console.waiting import COMING
 POLL_SECONDS = 0.5
 
 
+@needs("sandbox.read")
 @click.command("logs")
 @sandbox_argument()
 @click.option("-f", "--follow", is_flag=True, help="Follow until it is ready or has failed.")

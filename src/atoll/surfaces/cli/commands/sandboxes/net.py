@@ -6,7 +6,7 @@ import click
 
 from atoll.client.made.sandboxes.networks import Network, NetworkBody, NetworkMode, Rule
 from atoll.surfaces.cli.console import candidates
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import clean, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.several import Several
@@ -26,6 +26,7 @@ def command() -> None:
     """Show and change what a sandbox may reach."""
 
 
+@needs("sandbox.read")
 @command.command("show")
 @sandbox_argument()
 @json_option()
@@ -52,6 +53,7 @@ def show(invocation: Invocation, name: str, *, as_json: bool) -> None:
         show_table(("HOST", "PORTS", "REQUESTS", "FROM"), rows)
 
 
+@needs("sandbox.manage")
 @command.command("allow")
 @sandbox_argument()
 @click.argument(
@@ -67,6 +69,7 @@ def allow(invocation: Invocation, name: str, *, hosts: tuple[str, ...], as_json:
     _switch_each(invocation, name, "allow", hosts, as_json=as_json)
 
 
+@needs("sandbox.manage")
 @command.command("deny")
 @sandbox_argument()
 @click.argument(
@@ -79,6 +82,7 @@ def deny(invocation: Invocation, name: str, *, hosts: tuple[str, ...], as_json: 
     _switch_each(invocation, name, "deny", hosts, as_json=as_json)
 
 
+@needs("sandbox.manage")
 @command.command("forget")
 @sandbox_argument()
 @click.argument(
@@ -91,6 +95,7 @@ def forget(invocation: Invocation, name: str, *, hosts: tuple[str, ...], as_json
     _switch_each(invocation, name, "forget", hosts, as_json=as_json)
 
 
+@needs("sandbox.manage")
 @command.command("mode")
 @sandbox_argument()
 @click.argument("mode", type=click.Choice(MODES), metavar="MODE")

@@ -14,7 +14,7 @@ from atoll.client.made.sandboxes.views import Sandbox
 from atoll.domain.errors import AtollError, Invalid
 from atoll.surfaces.cli.commands.terminals.exec import variables
 from atoll.surfaces.cli.console import candidates
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.memory import remember
 from atoll.surfaces.cli.console.options import duration, json_option, profile_option
 from atoll.surfaces.cli.console.output import note, say, show_json
@@ -48,6 +48,7 @@ class _Manner:
     sends: bool
 
 
+@needs("sandbox.create")
 @click.command(
     "new",
     epilog="REPO is owner/repo, an https or ssh address, or a path of yours such as `.`.",

@@ -8,7 +8,7 @@ from atoll.client.fields import Json
 from atoll.client.made.sandboxes.views import Sandbox
 from atoll.domain.duration import parse_duration
 from atoll.surfaces.cli.console.exits import FAILED
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import age, seconds_since
 from atoll.surfaces.cli.console.options import json_option, lose_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
@@ -20,6 +20,7 @@ from atoll.surfaces.cli.transfer.unpulled import leave_out_unknown, look, tell
 OVER = ("failed", "expired")
 
 
+@needs("sandbox.manage")
 @click.command("prune")
 @click.option("--older-than", default="0s", help="Only those unchanged for this long: 30m, 4h, 2d.")
 @click.option("--stopped", is_flag=True, help="Stopped sandboxes, too.")

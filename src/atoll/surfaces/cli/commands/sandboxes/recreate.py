@@ -7,7 +7,7 @@ import click
 from atoll.client.client import Client
 from atoll.client.made.sandboxes.views import Sandbox
 from atoll.surfaces.cli.console.exits import FAILED
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import (
     json_option,
     keep_options,
@@ -21,6 +21,7 @@ from atoll.surfaces.cli.transfer.saved_work import saved_of
 from atoll.surfaces.cli.transfer.unpulled import Choice, choose, look, tell
 
 
+@needs("sandbox.manage")
 @click.command("recreate")
 @sandbox_argument()
 @keep_options()

@@ -7,7 +7,7 @@ from atoll.client.client import Client
 from atoll.client.fields import Json
 from atoll.client.made.sandboxes.views import Sandbox
 from atoll.domain.errors import AtollError
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.memory import remember
 from atoll.surfaces.cli.console.options import json_option, sandboxes_argument
 from atoll.surfaces.cli.console.output import say, show_json
@@ -15,6 +15,7 @@ from atoll.surfaces.cli.console.waiting import name_of, wait_ready
 from atoll.surfaces.cli.dispatch.several import Several
 
 
+@needs("sandbox.manage")
 @click.command("start")
 @sandboxes_argument()
 @click.option(

@@ -6,7 +6,7 @@ import click
 
 from atoll.client.made.sandboxes.views import Sandbox
 from atoll.surfaces.cli.console.exits import FAILED
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandboxes_argument
 from atoll.surfaces.cli.console.output import say, show_json
 from atoll.surfaces.cli.console.waiting import ended_notice, still_stands, wait_ended
@@ -14,6 +14,7 @@ from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.transfer.unpulled import look, tell
 
 
+@needs("sandbox.manage")
 @click.command("stop")
 @sandboxes_argument()
 @json_option()

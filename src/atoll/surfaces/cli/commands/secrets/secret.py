@@ -13,7 +13,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.secrets.secret import Use, look_alikes, read_place
 from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.exits import FAILED
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
 from atoll.surfaces.cli.console.references import MAX_SHOWN, did_you_mean, whole_name
@@ -48,6 +48,7 @@ def command() -> None:
     """Set, list, rotate and remove secrets."""
 
 
+@needs("secret.manage")
 @command.command("set")
 @click.argument("name", shell_complete=candidates.secrets())
 @click.option(
@@ -123,6 +124,7 @@ def set_(
         note(f"{name} can be read by everything in the sandboxes that have it")
 
 
+@needs("secret.read")
 @command.command("list")
 @json_option()
 @pass_invocation
@@ -139,6 +141,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
         note("no secrets: set one with `atoll secret set NAME`")
 
 
+@needs("secret.manage")
 @command.command("rotate")
 @click.argument("name", shell_complete=candidates.secrets())
 @_scope
@@ -153,6 +156,7 @@ def rotate(invocation: Invocation, name: str, *, scope: str | None, as_json: boo
         say(f"rotated {_summary(answered)}")
 
 
+@needs("secret.manage")
 @command.command("rm")
 @click.argument("name", shell_complete=candidates.secrets())
 @_scope

@@ -2,7 +2,7 @@
 
 import click
 
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import say, show_json
 from atoll.surfaces.cli.dispatch.verbs import Verbs
@@ -13,6 +13,7 @@ def command() -> None:
     """Manage the keys that encrypt secrets."""
 
 
+@needs("system.manage")
 @command.command("rotate-master")
 @json_option()
 @pass_invocation

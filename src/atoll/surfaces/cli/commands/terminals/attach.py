@@ -21,7 +21,7 @@ from atoll.surfaces.cli.attach.keys import CONTROL_KEY, DETACH_KEYS, ControlKey,
 from atoll.surfaces.cli.attach.rawtty import RawTty
 from atoll.surfaces.cli.console.exits import FAILED, OK, SIGNALLED
 from atoll.surfaces.cli.console.following import signal_number
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.memory import remember
 from atoll.surfaces.cli.console.options import sandbox_argument
 from atoll.surfaces.cli.console.output import note
@@ -66,6 +66,7 @@ def _size(
     return {"fixed": True, "cols": int(match[1]), "rows": int(match[2])}
 
 
+@needs("terminal.watch")
 @click.command(
     "attach",
     epilog="Without NAME: the sandbox made from the current folder, else the only one there is.",

@@ -15,7 +15,7 @@ from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.files.outgoing_file import FileDecision, judge
 from atoll.domain.size import spelled_size
 from atoll.surfaces.cli.console.guard import GuardedStream
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, show_json
 from atoll.surfaces.cli.console.references import whole_name
@@ -40,6 +40,7 @@ from atoll.surfaces.cli.transfer.tree import CHUNK_BYTES, unpack
 _REMOTE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*):(.*)", re.DOTALL)
 
 
+@needs("file.read")
 @click.command("cp", epilog="Sandbox paths are relative to /workspace. `./a:b` is a local name.")
 @click.argument("source", metavar="SRC", shell_complete=remote_paths)
 @click.argument("target", metavar="DST", shell_complete=remote_paths)

@@ -21,7 +21,7 @@ from atoll.surfaces.cli.console.following import (
     end_code,
     piped,
 )
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import say, show_json
 from atoll.surfaces.cli.console.references import exec_id
@@ -36,6 +36,7 @@ def _reject_user(_context: click.Context, _parameter: click.Parameter, user: str
         )
 
 
+@needs("exec.use")
 @click.command(
     "exec",
     cls=DockerOrder,

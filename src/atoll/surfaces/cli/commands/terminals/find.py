@@ -5,7 +5,7 @@ import click
 from atoll.client.files import FileSearch
 from atoll.client.stream_lines import FoundFile
 from atoll.surfaces.cli.console.exits import FAILED
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json
 
@@ -18,6 +18,7 @@ BOUNDS = {
 """Notes by the bound that a search ended at."""
 
 
+@needs("file.read")
 @click.command("find", epilog="The exit code is 1 when nothing was found, as with grep.")
 @sandbox_argument()
 @click.argument("text")

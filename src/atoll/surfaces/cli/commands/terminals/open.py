@@ -23,7 +23,7 @@ from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound
 from atoll.domain.files.outgoing_file import is_own_folder
 from atoll.domain.network.forwarded_port import MOST_PORT, read_port
 from atoll.surfaces.cli.console.diff_lines import find_pager
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import sandbox_argument
 from atoll.surfaces.cli.console.output import note, say
 from atoll.surfaces.cli.dispatch.remote_names import inner_paths
@@ -39,6 +39,7 @@ EDITOR_SECONDS = 5.0
 """The time an editor has to end by the signal that ends this command."""
 
 
+@needs("file.read")
 @click.command("open", epilog="A file whose name is a number is opened as ./NUMBER.")
 @sandbox_argument()
 @click.argument("what", metavar="[FILE|PORT]", required=False, shell_complete=inner_paths)

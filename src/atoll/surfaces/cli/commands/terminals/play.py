@@ -12,7 +12,7 @@ from atoll.client.transport import get
 from atoll.domain.errors import Failed, Invalid, NotFound
 from atoll.surfaces.cli.attach.player import FASTEST, SLOWEST, Pace, play
 from atoll.surfaces.cli.attach.rawtty import RawTty
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.output import note
 from atoll.surfaces.cli.console.references import recording_id, whole_name
 from atoll.surfaces.cli.dispatch.remote_names import recordings
@@ -26,6 +26,7 @@ from atoll.wire.terminal.asciicast import (
 )
 
 
+@needs("recording.read")
 @click.command(
     "play",
     epilog="Space pauses, n goes to the next command, + and - change the speed, q leaves.",

@@ -13,7 +13,7 @@ from atoll.client.made.recordings import Recording
 from atoll.client.transport import get
 from atoll.domain.errors import Conflict, Failed, NotFound
 from atoll.surfaces.cli.console.guard import GuardedStream
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import moment
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
@@ -24,6 +24,7 @@ from atoll.surfaces.cli.transfer.sandbox_files import PIPE
 _OWNER_ONLY = 0o600
 
 
+@needs("recording.manage")
 @click.command(
     "record",
     epilog="Everybody at the terminal sees that it is recorded. `atoll play` plays a recording.",

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import click
 
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import sandbox_option
 from atoll.surfaces.cli.console.output import note
 
 
+@needs("event.read")
 @click.command("mcp")
 @sandbox_option(
     "--sandbox", help="Only the tools that agents in this sandbox have, as they have them."

@@ -14,7 +14,7 @@ from atoll.client.made.webhooks import (
 )
 from atoll.surfaces.cli.console.candidates import listed
 from atoll.surfaces.cli.console.exits import FAILED
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import since, until
 from atoll.surfaces.cli.console.options import duration, json_option, utc_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
@@ -53,6 +53,7 @@ def command() -> None:
     """Post events to endpoints of yours, signed and in order."""
 
 
+@needs("webhook.manage")
 @command.command("add")
 @click.argument("url")
 @_event
@@ -85,6 +86,7 @@ def add(
         note(f"try it: atoll webhook test {made.webhook_id}")
 
 
+@needs("webhook.manage")
 @command.command("list")
 @utc_option()
 @json_option()
@@ -101,6 +103,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
         note("no webhooks: make one with `atoll webhook add URL`")
 
 
+@needs("webhook.manage")
 @command.command("show")
 @_webhook
 @utc_option()
@@ -133,6 +136,7 @@ def show(invocation: Invocation, webhook: str, *, as_json: bool) -> None:
             say(f"{name + ':':14}{text}")
 
 
+@needs("webhook.manage")
 @command.command("change")
 @_webhook
 @click.option("--url", default=None, help="Another endpoint.")
@@ -166,6 +170,7 @@ def change(
         say(f"{endpoint.webhook_id} is {_state(endpoint)}")
 
 
+@needs("webhook.manage")
 @command.command("remove")
 @_webhook
 @yes_option()
@@ -178,6 +183,7 @@ def remove(invocation: Invocation, webhook: str, *, yes: bool) -> None:
     say(f"removed {webhook}")
 
 
+@needs("webhook.manage")
 @command.command("test")
 @_webhook
 @json_option()
@@ -194,6 +200,7 @@ def test(invocation: Invocation, webhook: str, *, as_json: bool) -> None:
         raise click.exceptions.Exit(FAILED)
 
 
+@needs("webhook.manage")
 @command.command("rotate")
 @_webhook
 @click.option(
@@ -214,6 +221,7 @@ def rotate(invocation: Invocation, webhook: str, *, overlap: str | None, as_json
     )
 
 
+@needs("webhook.manage")
 @command.command("failed")
 @_webhook
 @click.option("--dead", is_flag=True, help="Dead letters only.")
@@ -243,6 +251,7 @@ def failed(
         note("the endpoint accepted everything")
 
 
+@needs("webhook.manage")
 @command.command("replay")
 @_webhook
 @click.option("--event", "event_id", metavar="EVENT", default=None, help="This dead letter only.")

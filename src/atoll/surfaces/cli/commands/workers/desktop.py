@@ -16,7 +16,7 @@ from atoll.client.server import find_server
 from atoll.domain.errors import AtollError, Invalid
 from atoll.ports.outside.local_wall import DesktopOptions, LocalWall
 from atoll.surfaces.cli.console.candidates import listed
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.verbs import Verbs
@@ -35,6 +35,7 @@ def command() -> None:
     """Have workers run on this machine, with your own logins."""
 
 
+@needs("agent.use")
 @command.command("link")
 @_desktop
 @json_option()
@@ -48,6 +49,7 @@ def link(invocation: Invocation, desktop: str | None, *, as_json: bool) -> None:
         say(f"{linked.name} is linked: start `atoll desktop run` to have workers here")
 
 
+@needs("agent.use")
 @command.command("unlink")
 @_desktop
 @pass_invocation
@@ -58,6 +60,7 @@ def unlink(invocation: Invocation, desktop: str | None) -> None:
     say(f"{name} is not linked any more")
 
 
+@needs("agent.use")
 @command.command("list")
 @json_option()
 @pass_invocation
@@ -79,6 +82,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
     show_table(("DESKTOP", "RUNS", "WALL", "WORKERS"), rows, flexible=("WORKERS",))
 
 
+@needs("agent.use")
 @command.command("run")
 @_desktop
 @click.option("--bare", is_flag=True, help="Without any wall: agents may do what you may.")

@@ -22,7 +22,7 @@ from atoll.surfaces.cli.commands.workers.worker_check import check, worker_up
 from atoll.surfaces.cli.commands.workers.worker_hold import HOLD
 from atoll.surfaces.cli.commands.workers.worker_talk import TALK, worker_argument
 from atoll.surfaces.cli.console.candidates import profiles
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import since
 from atoll.surfaces.cli.console.options import duration, json_option, sandbox_option, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
@@ -77,6 +77,7 @@ def create_options(function: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
+@needs("agent.use")
 @command.command("create")
 @click.argument("worker")
 @create_options
@@ -105,6 +106,7 @@ def create(
         say(f"{worker} {what} and is {created.worker.status}")
 
 
+@needs("agent.read")
 @command.command("list")
 @json_option()
 @pass_invocation
@@ -127,6 +129,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
     show_table(("WORKER", "AGENT", "BACKEND", "STATUS", "HEARTBEAT"), rows, flexible=("WORKER",))
 
 
+@needs("agent.read")
 @command.command("show")
 @worker_argument()
 @utc_option()
@@ -141,6 +144,7 @@ def show(invocation: Invocation, worker: str, *, as_json: bool) -> None:
         _show(state)
 
 
+@needs("agent.use")
 @command.command("stop")
 @worker_argument()
 @click.option("--reason", default=None, help="Why, for its stream.")
@@ -156,6 +160,7 @@ def stop(invocation: Invocation, worker: str, *, reason: str | None, as_json: bo
     say(f"{worker} is {stopped.status}{f', its files are {files}' if files else ''}")
 
 
+@needs("agent.use")
 @command.command("erase")
 @worker_argument()
 @json_option()

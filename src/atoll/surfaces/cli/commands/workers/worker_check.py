@@ -20,7 +20,7 @@ from atoll.client.workers.workers import (
 )
 from atoll.domain.errors import Failed, Unavailable
 from atoll.surfaces.cli.console.candidates import profiles
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.output import say
 from atoll.surfaces.cli.overview.worker_stream import followed
 
@@ -39,6 +39,7 @@ def worker_up(workers: Workers, worker: str) -> Worker:
     return state
 
 
+@needs("agent.use")
 @click.command("check")
 @click.option("--backend", metavar="NAME", default=None, help="This backend, and no other.")
 @click.option("--profile", default=None, shell_complete=profiles(), help="Its profile.")

@@ -8,7 +8,7 @@ from atoll.client.made.workers.workers import WorkerTaken
 from atoll.client.workers.workers import Workers
 from atoll.domain.errors import Failed, Invalid
 from atoll.surfaces.cli.commands.workers.worker_talk import worker_argument
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, say, show_json
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from atoll.surfaces.cli.attach.rawtty import RawTty
 
 
+@needs("agent.use")
 @click.command("take")
 @worker_argument()
 @click.option("--thread", metavar="ID", default=None, help="This thread, not the newest.")
@@ -68,6 +69,7 @@ def _attach_terminal(
     return attach_here(folder, held, options, tty=tty)
 
 
+@needs("agent.use")
 @click.command("give-back")
 @worker_argument()
 @json_option()

@@ -13,7 +13,7 @@ from atoll.client.workers.shapes import WorkerDelta, WorkerEvent
 from atoll.client.workers.workers import RECEIPT_SECONDS, Turn, Workers, new_request_id, result_of
 from atoll.domain.errors import Failed, Invalid
 from atoll.surfaces.cli.console.candidates import listed
-from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json
 from atoll.surfaces.cli.overview.worker_stream import (
@@ -42,6 +42,7 @@ def worker_argument() -> Callable[[Callable[P, R]], Callable[P, R]]:
     return click.argument("worker", shell_complete=completion)
 
 
+@needs("agent.use")
 @click.command("ask")
 @worker_argument()
 @click.argument("prompt")
@@ -71,6 +72,7 @@ def ask(
         _await_turn(invocation, worker, turn, after=after, quiet=as_json)
 
 
+@needs("agent.read")
 @click.command("request")
 @worker_argument()
 @click.argument("method")
@@ -111,6 +113,7 @@ def request(
     show_json(result_of(receipt))
 
 
+@needs("agent.use")
 @click.command("answer")
 @worker_argument()
 @click.argument("question")
@@ -128,6 +131,7 @@ def answer(
     say(f"answered {question}")
 
 
+@needs("agent.read")
 @click.command("follow")
 @worker_argument()
 @click.option(
