@@ -1,11 +1,18 @@
-"""Areas: a feature has the folder of one name in every layer. The names are those of services."""
+"""Areas: a feature has the folder of one name in every layer, or a module where one is enough. The
+names are those of services."""
 
 from pathlib import Path
 
 from tests.layout.modules import SOURCE
 from tests.places import ROOT
 
-AREAS = frozenset(one.parent.name for one in (SOURCE / "services").glob("*/__init__.py"))
+AREAS = frozenset(
+    {
+        *(one.parent.name for one in (SOURCE / "services").glob("*/__init__.py")),
+        *("forges", "hooks", "secrets"),
+    }
+)
+"""The folders of services, and its modules that are a whole area."""
 
 LAYERS = (
     "domain",
@@ -25,8 +32,11 @@ LAYERS = (
 )
 """Folders of `atoll` whose own folders are areas."""
 
+HTTP = "surfaces/http"
+"""The layer in which a module beside the folders is an area, too."""
+
 FOLLOWERS = {
-    "surfaces/http": {
+    HTTP: {
         "body": "reading and writing of bodies",
         "server": "what stands before every route",
         "serving": "declared operations, served",
@@ -47,6 +57,10 @@ def _folders(layer: str) -> list[str]:
     return sorted(one.name for one in (SOURCE / layer).iterdir() if _holds_code(one))
 
 
+def _modules(layer: str) -> list[str]:
+    return sorted(one.stem for one in (SOURCE / layer).glob("[a-z]*.py"))
+
+
 def _holds_code(folder: Path) -> bool:
     return folder.is_dir() and any(folder.glob("*.py"))
 
@@ -61,10 +75,10 @@ def test_area_has_the_same_number_in_every_layer() -> None:
     wrong = {
         f"{layer}/{name}": area
         for layer in LAYERS
-        for name in _folders(layer)
+        for name in (*_folders(layer), *(_modules(layer) if layer == HTTP else ()))
         if (area := _other_number(name)) and f"{layer}/{name}" not in OTHERWISE
     }
-    assert not wrong, f"name the folder as services do: {wrong}"
+    assert not wrong, f"name the folder or module as services do: {wrong}"
     assert [one for one in OTHERWISE if not (SOURCE / one).is_dir()] == []
 
 

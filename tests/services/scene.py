@@ -33,7 +33,7 @@ from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.sandboxes.settings import AdmissionSettings
-from atoll.services.secrets.secrets import Secrets
+from atoll.services.secrets import Secrets
 from atoll.services.settings import ServiceSettings
 from atoll.services.sole_leader import SoleLeader
 from atoll.services.terminals.runtime_calls import RuntimeCalls

@@ -21,8 +21,8 @@ from atoll.services.dashboards.shares import DashboardShares
 from atoll.services.dashboards.sweep import DashboardSweep
 from atoll.services.drive.connections import DriveConnections
 from atoll.services.drive.transfers import DriveTransfers
-from atoll.services.forges.pull_requests import PullRequests
-from atoll.services.hooks.hooks import Hooks
+from atoll.services.forges import PullRequests
+from atoll.services.hooks import Hooks
 from atoll.services.hosts.hosts import Hosts
 from atoll.services.hosts.strays import Strays
 from atoll.services.inbox.end_reports import EndReports
@@ -71,7 +71,7 @@ from atoll.services.routes.routes import Routes
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.consumers import Consumers
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.secrets.secrets import Secrets
+from atoll.services.secrets import Secrets
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.tools.children import Children

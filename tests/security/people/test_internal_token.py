@@ -19,7 +19,7 @@ from atoll.wire.words.events import ActorKind
 from atoll.wire.words.workers import MOST_ARTIFACTS
 from atoll.wiring.control.settings import read_settings
 from tests.surfaces.http.team import Team, team_of
-from tests.surfaces.http.webhooks.test_webhooks import URL, _sent, _working
+from tests.surfaces.http.test_webhooks import URL, _sent, _working
 from tests.surfaces.http.world import World, client_of, world
 
 TOKEN = "0123456789abcdef" * 4

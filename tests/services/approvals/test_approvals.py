@@ -20,14 +20,14 @@ from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON, GuestAccess
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.secrets.secret import Secret, Use
-from atoll.services.secrets.secrets import SetSecret
+from atoll.services.secrets import SetSecret
 from atoll.wire.words.approvals import ApprovalState, GrantScope
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.people import OrgRole
 from atoll.wire.words.secrets import Purpose
 from atoll.wire.words.terminals import Role
 from tests.services.scene import Scene, scene
-from tests.services.secrets.test_secrets import KEY, accepting, policies
+from tests.services.test_secrets import KEY, accepting, policies
 
 TOKEN = replace(LOCAL_PERSON, interactive=False)
 OTHER = replace(LOCAL_PERSON, id=PrincipalId("other"), capabilities=capabilities_of(OrgRole.MEMBER))

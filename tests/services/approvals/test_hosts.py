@@ -18,7 +18,7 @@ from atoll.wire.words.approvals import ApprovalState, GrantScope
 from atoll.wire.words.networks import NetworkMode
 from tests.services.approvals.test_approvals import asked, entry, yes
 from tests.services.scene import Scene, scene
-from tests.services.secrets.test_secrets import accepting
+from tests.services.test_secrets import accepting
 
 
 def refused(s: Scene, host: str, port: int = 443, **changed: object) -> None:

@@ -45,7 +45,7 @@ from atoll.services.drive.connections import (
     DriveConnections,
 )
 from atoll.services.drive.transfers import DriveExport, DriveImport, DriveTransfers
-from atoll.services.secrets.secrets import SetSecret
+from atoll.services.secrets import SetSecret
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.testing import FakeDrive
 from atoll.testing.fakes.drive import CODE, REFRESH

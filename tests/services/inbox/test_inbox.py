@@ -32,7 +32,7 @@ from atoll.wire.words.approvals import ApprovalState
 from atoll.wire.words.events import ActorKind
 from tests.services.approvals.test_approvals import collected, entry
 from tests.services.scene import Scene, body_of, scene
-from tests.services.secrets.test_secrets import accepting
+from tests.services.test_secrets import accepting
 
 AT = "2026-01-01T00:00:00.000Z"
 TOKEN = replace(LOCAL_PERSON, interactive=False)

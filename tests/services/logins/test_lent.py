@@ -39,7 +39,7 @@ from atoll.wire.words.walls import IsolationLevel
 from tests.domain.sandboxes.test_lifecycle import new_sandbox
 from tests.services.approvals.test_approvals import collected, entry
 from tests.services.scene import Scene, body_of, scene
-from tests.services.secrets.test_secrets import accepting, policies, request
+from tests.services.test_secrets import accepting, policies, request
 
 KEY = "sk-canary-login-7f3a9c1b5d2e8046"
 OTHER = replace(LOCAL_PERSON, id=PrincipalId("other"))

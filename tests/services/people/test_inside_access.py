@@ -25,7 +25,7 @@ from atoll.wire.contract.policy import (
 from atoll.wiring.control.access import build_access
 from tests.services.people.test_push import _ground
 from tests.services.scene import scene
-from tests.services.secrets.test_secrets import accepting, policies, set_
+from tests.services.test_secrets import accepting, policies, set_
 
 
 class Access:

@@ -26,7 +26,7 @@ from atoll.services.tools.children import Children
 from atoll.wire.words.networks import NetworkMode
 from atoll.wire.words.sandboxes import State
 from tests.services.scene import BARE, Scene, opened, scene
-from tests.services.secrets.test_secrets import CUSTOM, accepting, policies, set_
+from tests.services.test_secrets import CUSTOM, accepting, policies, set_
 
 FAMILY = BARE.replace("bare", "family") + (
     "network: {egress: [example.org]}\nmcp: {children: {live: 2, per_hour: 4, depth: 2}}\n"

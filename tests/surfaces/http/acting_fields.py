@@ -126,14 +126,14 @@ BOX = "/v1/sandboxes/{sandbox}"
 HERE = f"{BOX}/terminals/{{terminal}}"
 
 #: The test in which each field acts.
-FORGES = "tests/services/forges/test_pull_requests.py::"
+FORGES = "tests/services/test_pull_requests.py::"
 OPENED = FORGES + "test_branch_is_pushed_and_its_pull_request_opened_once"
 LOOK_ALIKE = {
-    "forge": "tests/surfaces/http/forges/test_pull_requests.py"
+    "forge": "tests/surfaces/http/test_pull_requests.py"
     "::test_pull_requests_are_shown_by_the_token_of_their_forge",
     "extension": "tests/e2e/walls/test_clouds.py"
     "::test_key_of_the_kind_extension_is_shown_without_its_value",
-    "look_alike": "tests/surfaces/http/secrets/test_secrets.py"
+    "look_alike": "tests/surfaces/http/test_secrets.py"
     "::test_look_alike_host_is_refused_in_both_spellings_until_a_person_read_them",
 }
 
@@ -300,10 +300,9 @@ ACTS: dict[str, Acts] = {
     "POST /v1/approvals/{approval}/approve": {
         "shown": APPROVALS,
         "for": "tests/security/secrets/test_secrets.py::test_rotation_takes_back_what_was_approved",
-        "words": "tests/surfaces/http/approvals/test_approvals.py::"
+        "words": "tests/surfaces/http/test_approvals.py::"
         "test_token_alone_does_not_approve_and_the_words_do",
-        "ttl": "tests/surfaces/http/approvals/test_approvals.py::"
-        "test_approval_for_a_time_ends_with_its_ttl",
+        "ttl": "tests/surfaces/http/test_approvals.py::test_approval_for_a_time_ends_with_its_ttl",
     },
     "POST /v1/inbox/{item}/answer": {
         "option": INBOX + "test_permission_of_an_agent_is_answered_by_its_option",

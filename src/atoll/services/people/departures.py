@@ -28,7 +28,7 @@ from atoll.services.people.dashboard_owners import leave
 from atoll.services.people.shares import end_link
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.secrets.secrets import Secrets
+from atoll.services.secrets import Secrets
 from atoll.services.webhooks.log import WEBHOOKS
 from atoll.services.webhooks.webhooks import remove_all
 from atoll.wire.words.approvals import ApprovalState

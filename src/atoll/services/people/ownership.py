@@ -28,7 +28,7 @@ from atoll.services.people.shares import revoke_links
 from atoll.services.people.tokens import revoke_bound
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.secrets.secrets import drop_within
+from atoll.services.secrets import drop_within
 from atoll.wire.words.library import OrderState
 from atoll.wire.words.people import OrgRole
 from atoll.wire.words.sandboxes import State

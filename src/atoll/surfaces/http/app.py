@@ -1,6 +1,7 @@
 """The HTTP surface as one ASGI app. It holds no state but its arguments.
 
-The routes of a noun are a module in the folder of its area: `routers` finds them there.
+The routes of a noun are a module in the folder of its area, or the area's only one: `routers` finds
+them there.
 """
 
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from types import ModuleType
 
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Route
@@ -60,7 +62,7 @@ AREAS = (
     "people",
     "overview",
 )
-"""The folders with the routes of nouns. What is asked for most comes first."""
+"""The folders and modules with the routes of nouns. What is asked for most comes first."""
 
 Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 
@@ -109,12 +111,15 @@ def routers() -> list[Operations | Sockets]:
     No route hides one of another module, which a test asks for: their order does not matter.
     """
     found: list[Operations | Sockets] = []
-    for area in AREAS:
-        package = import_module(f"{__package__}.{area}")
-        for entry in iter_modules(package.__path__, f"{package.__name__}."):
-            names = vars(import_module(entry.name)).values()
-            found += [one for one in names if isinstance(one, Operations | Sockets)]
+    for module in (module for area in AREAS for module in _modules_of(area)):
+        found += [one for one in vars(module).values() if isinstance(one, Operations | Sockets)]
     return found
+
+
+def _modules_of(area: str) -> list[ModuleType]:
+    own = import_module(f"{__package__}.{area}")
+    entries = iter_modules(getattr(own, "__path__", ()), f"{own.__name__}.")
+    return [own, *(import_module(entry.name) for entry in entries)]
 
 
 @cache

@@ -22,9 +22,9 @@ from atoll.services.application import (
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.approvals.request_watch import RequestWatch
 from atoll.services.dashboards.mentions import DashboardMentions
-from atoll.services.forges.pull_requests import PullRequests
+from atoll.services.forges import PullRequests
 from atoll.services.ground import Ground
-from atoll.services.hooks.hooks import Hooks
+from atoll.services.hooks import Hooks
 from atoll.services.inbox.inbox import Inbox
 from atoll.services.journals.audit import AuditLog
 from atoll.services.journals.events import Events
@@ -44,7 +44,7 @@ from atoll.services.previews.previews import Previews, PreviewServices, PreviewW
 from atoll.services.previews.visits import Visits
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.consumers import Consumers
-from atoll.services.secrets.secrets import Secrets
+from atoll.services.secrets import Secrets
 from atoll.services.settings import ServiceSettings
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals

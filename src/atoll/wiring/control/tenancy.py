@@ -14,7 +14,7 @@ from atoll.services.people.organizations import Organizations
 from atoll.services.people.ownership import Ownership
 from atoll.services.people.quotas import OrganizationBounds, Quotas
 from atoll.services.people.tokens import TeamTokens
-from atoll.services.secrets.secrets import Secrets
+from atoll.services.secrets import Secrets
 from atoll.services.settings import ServiceSettings
 from atoll.wiring.control.access import Access
 from atoll.wiring.control.lifecycle.sandboxes import SandboxServices

@@ -13,7 +13,7 @@ from atoll.domain.errors import Forbidden, Invalid, LimitReached
 from atoll.domain.people.principal import Principal
 from atoll.surfaces.http.serving.reading import RequestReader
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
-from atoll.surfaces.http.webhooks.webhooks import operations as webhooks
+from atoll.surfaces.http.webhooks import operations as webhooks
 from atoll.wire.api.hooks import HookView
 from atoll.wire.api.webhooks import MadeWebhookView, WebhookBody, WebhookList, Webhooks, WebhookView
 from atoll.wire.words.webhooks import DeliveryState
@@ -63,7 +63,7 @@ def test_route_is_named_for_logs_and_metrics() -> None:
 @pytest.mark.parametrize("route", webhooks.routes, ids=lambda route: route.name)
 def test_endpoint_is_that_of_its_module(route: object) -> None:
     endpoint = getattr(route, "endpoint", None)
-    assert endpoint.__module__ == "atoll.surfaces.http.webhooks.webhooks"
+    assert endpoint.__module__ == "atoll.surfaces.http.webhooks"
 
 
 def test_operations_below_another_prefix_are_the_same_and_not_shown() -> None:

@@ -19,7 +19,7 @@ from atoll.services.overview.usage import Usage
 from atoll.services.overview.worker_oversight import WorkerOversight
 from atoll.services.routes.routes import Routes
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.secrets.secrets import Secrets
+from atoll.services.secrets import Secrets
 from atoll.wire.words.overview import HitKind
 from atoll.wiring.control.library import Library
 

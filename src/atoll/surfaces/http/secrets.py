@@ -6,7 +6,7 @@ last four characters.
 
 from atoll.domain.errors import Invalid
 from atoll.domain.secrets.secret import Secret, Use, read_place
-from atoll.services.secrets.secrets import SetSecret
+from atoll.services.secrets import SetSecret
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.wire.api import secrets as api

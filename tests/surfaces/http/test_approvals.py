@@ -10,7 +10,7 @@ from atoll.domain.ids import PERSONAL_ORG, ApprovalId, OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.secrets.secret import Use
-from atoll.services.secrets.secrets import SetSecret
+from atoll.services.secrets import SetSecret
 from atoll.wire.contract.policy import decode_policy
 from atoll.wire.words.secrets import Purpose
 from tests.surfaces.http.world import World, client_of

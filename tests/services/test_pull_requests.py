@@ -16,7 +16,7 @@ from atoll.domain.repository.forge import NewPull
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.secrets.secret import Secret, Use, bound_to
 from atoll.ports.store.secrets import Kept
-from atoll.services.forges.pull_requests import PullOffer, PullRequests
+from atoll.services.forges import PullOffer, PullRequests
 from atoll.testing import FakeForge
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.forges import ForgeKind, PullState

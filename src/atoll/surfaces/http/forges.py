@@ -1,6 +1,6 @@
 """Routes of pull requests at the forge of a sandbox's repository, and of what a forge has."""
 
-from atoll.services.forges.pull_requests import DiscussedPull, ForgePull, PullOffer
+from atoll.services.forges import DiscussedPull, ForgePull, PullOffer
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.wire.api import forges as api

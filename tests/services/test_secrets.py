@@ -21,7 +21,7 @@ from atoll.services.identifiers import Identifiers
 from atoll.services.policies.policies import ComposedPolicy, Policies
 from atoll.services.policies.policy_push import AT_ONCE, PATIENCE_SECONDS
 from atoll.services.policies.settings import PolicySettings
-from atoll.services.secrets.secrets import SetSecret
+from atoll.services.secrets import SetSecret
 from atoll.services.webhooks.posting import WebhookPosting
 from atoll.services.webhooks.webhooks import Webhooks
 from atoll.testing import FakeWebhookSender

@@ -1,1 +1,0 @@
-"""Forges: pull requests of what agents made."""

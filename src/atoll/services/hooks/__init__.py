@@ -1,1 +1,0 @@
-"""Hooks: addresses for the signed reports of other systems."""

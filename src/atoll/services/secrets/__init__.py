@@ -1,1 +1,0 @@
-"""Secrets of people: stored sealed, bound to hosts, never returned."""
