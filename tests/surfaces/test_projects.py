@@ -16,7 +16,7 @@ from atoll.client.made.sandboxes.views import Sandbox
 from atoll.client.projects import Projects
 from atoll.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from atoll.surfaces.cli.console.plan import SandboxPlan
-from atoll.surfaces.cli.create.project import ProjectUse, considered, copy_files
+from atoll.surfaces.cli.create.project import ProjectUse, apply_project, copy_files
 from atoll.surfaces.cli.transfer.origin import origins
 from atoll.surfaces.cli.transfer.upload import upload
 from tests.peers.git_tree import Tree, new_tree
@@ -149,7 +149,7 @@ async def asked(
 ) -> tuple[SandboxPlan, ProjectUse | None]:
     def act() -> tuple[SandboxPlan, ProjectUse | None]:
         plan = SandboxPlan(repo=str(tree.path))
-        return considered(atoll.api, plan, origins(atoll.api, plan), ask=ask, sends=True)
+        return apply_project(atoll.api, plan, origins(atoll.api, plan), ask=ask, sends=True)
 
     return await asyncio.to_thread(act)
 

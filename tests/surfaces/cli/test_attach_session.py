@@ -12,9 +12,9 @@ from atoll.domain.errors import Failed, Invalid
 from atoll.surfaces.cli.attach.attachment import (
     AttachState,
     Clear,
-    Exited,
     InputWindow,
     Instruction,
+    ProgramExit,
     Retitle,
     Send,
     Write,
@@ -185,7 +185,7 @@ def test_acknowledgements_follow_what_is_shown_within_half_a_window(sizes: list[
     for size in sizes:
         assert attachment.on_bytes(b"x" * size) == [Write(b"x" * size, counted=True)]
         shown += size
-        acked = last_ack(attachment.shown(size), acked)
+        acked = last_ack(attachment.record_shown(size), acked)
         assert shown - acked < 32768
     assert last_ack(attachment.settle(), acked) == shown
     assert attachment.settle() == []
@@ -215,13 +215,13 @@ def test_resync_jumps_and_counts_from_there() -> None:
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"code": 3}, Exited(3, None)),
-        ({"signal": "KILL"}, Exited(None, "KILL")),
-        ({"signal": "9"}, Exited(None, "9")),
-        ({}, Exited(0, None)),
+        ({"code": 3}, ProgramExit(3, None)),
+        ({"signal": "KILL"}, ProgramExit(None, "KILL")),
+        ({"signal": "9"}, ProgramExit(None, "9")),
+        ({}, ProgramExit(0, None)),
     ],
 )
-def test_exit_frame_tells_how_it_ended(fields: dict[str, Any], expected: Exited) -> None:
+def test_exit_frame_tells_how_it_ended(fields: dict[str, Any], expected: ProgramExit) -> None:
     assert started().on_text(text("exit", offset=0, **fields)) == [expected]
 
 

@@ -41,7 +41,7 @@ def test_output_that_waits_is_joined_in_order_and_counted() -> None:
         for piece in (b"a", b"b", b"c"):
             await painter.put(piece, counted=piece != b"b")
         tty.turns.release(9)
-        await painter.drained()
+        await painter.wait_drained()
 
     asyncio.run(_with(tty, counts, act))
     assert (b"".join(tty.shown), sum(counts)) == (b"abc", 2)
@@ -61,7 +61,7 @@ def test_queue_is_bounded_and_a_write_too() -> None:
                     put += len(piece)
         assert put <= MAX_QUEUED_BYTES + WRITE_BYTES + len(piece)
         tty.turns.release(100)
-        await painter.drained()
+        await painter.wait_drained()
 
     asyncio.run(_with(tty, counts, act))
     assert max(map(len, tty.shown)) <= WRITE_BYTES + len(piece)

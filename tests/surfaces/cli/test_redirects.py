@@ -5,7 +5,7 @@ from aiohttp import web
 
 from atoll.client.server import Server, server_at
 from atoll.client.transport import at
-from atoll.surfaces.cli.attach.connection import Closed, TerminalTarget, connect
+from atoll.surfaces.cli.attach.connection import ConnectionEnd, TerminalTarget, connect
 from tests.surfaces.cli.commands.terminals.test_attach import person_tty
 from tests.surfaces.cli.scripted import TOKEN, Scripted
 
@@ -22,7 +22,7 @@ async def test_handshake_that_is_redirected_is_refused_and_reaches_nobody_else(
         async with connect(lambda: _server(server), TerminalTarget("sb_box", "t_1", "box"), ()) as (
             connection
         ):
-            assert connection == Closed(status=status)
+            assert connection == ConnectionEnd(status=status)
         assert other.seen == []
     assert len(server.requests("GET", PATH)) == 1
 

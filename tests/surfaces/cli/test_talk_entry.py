@@ -10,7 +10,7 @@ from atoll.surfaces.cli.attach.talk import MAX_LINE, TalkEntry
 def entered(*keys: bytes) -> str | None:
     """The text that was sent after these keys; None when none was."""
     entry, said = TalkEntry(), None
-    assert entry.pressed(b"\x1f")
+    assert entry.open_on(b"\x1f")
     for one in keys:
         said = entry.feed(one)
     return None if said is None else str(json.loads(said)["text"])
@@ -37,7 +37,7 @@ def test_line_is_what_was_typed_without_keys_and_control_characters(
 @pytest.mark.parametrize("key", [b"\x1b", b"\x03"])
 def test_line_is_given_up(key: bytes) -> None:
     entry = TalkEntry()
-    assert entry.pressed(b"\x1f") and entry.open
+    assert entry.open_on(b"\x1f") and entry.open
     assert entry.feed(b"secret") is None
     assert entry.shown.startswith("say: secret")
     assert entry.feed(key) is None
@@ -46,6 +46,6 @@ def test_line_is_given_up(key: bytes) -> None:
 
 def test_key_opens_nothing_within_other_keys_or_where_there_is_none() -> None:
     entry = TalkEntry()
-    assert not entry.pressed(b"a\x1f")
-    assert entry.pressed(b"\x1b[95;5u") and not entry.pressed(b"\x1f")
-    assert not TalkEntry("none").pressed(b"\x1f")
+    assert not entry.open_on(b"a\x1f")
+    assert entry.open_on(b"\x1b[95;5u") and not entry.open_on(b"\x1f")
+    assert not TalkEntry("none").open_on(b"\x1f")

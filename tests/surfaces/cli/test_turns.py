@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from atoll.domain.errors import Invalid
-from atoll.surfaces.cli.attach.attachment import AttachState, Turned
+from atoll.surfaces.cli.attach.attachment import AttachState, TurnChange
 from atoll.surfaces.cli.attach.keys import ControlKey
 from atoll.surfaces.cli.attach.turns import GRANT, REQUEST, REVOKE, TurnView, read_turn
 from atoll.wire.attach import ControlState, InputRefused
@@ -59,7 +59,7 @@ def test_turn_view_says_whose_turn_it_is_and_what_its_key_does(
     frame: dict[str, Any], client: str, sentence: str, key: str | None
 ) -> None:
     turn = seen(frame, client)
-    assert (turn.sentence("ctrl-]"), turn.pressed()) == (sentence, key)
+    assert (turn.sentence("ctrl-]"), turn.control_frame()) == (sentence, key)
 
 
 def test_refusal_says_who_drives_and_how_to_ask() -> None:
@@ -69,17 +69,17 @@ def test_refusal_says_who_drives_and_how_to_ask() -> None:
 
 
 def test_driver_who_detaches_lets_go_and_nobody_else_does() -> None:
-    assert seen(state(ANN), "a").leaving() == REVOKE
-    assert seen(state(ANN, (BOB,)), "b").leaving() is None
-    assert seen(state(None), "a").leaving() is None
+    assert seen(state(ANN), "a").leaving_frame() == REVOKE
+    assert seen(state(ANN, (BOB,)), "b").leaving_frame() is None
+    assert seen(state(None), "a").leaving_frame() is None
 
 
 @pytest.mark.parametrize("typed", [b"\x1d", b"\x1b[93;5u", b"\x1b[27;5;93~"])
 def test_control_key_is_known_in_every_encoding_and_only_alone(typed: bytes) -> None:
     key = ControlKey()
-    assert key.pressed(typed)
-    assert not key.pressed(b"x" + typed)
-    assert not ControlKey("none").pressed(typed)
+    assert key.matches(typed)
+    assert not key.matches(b"x" + typed)
+    assert not ControlKey("none").matches(typed)
 
 
 def test_control_key_that_is_none_is_refused() -> None:
@@ -105,7 +105,9 @@ def test_client_id_is_the_one_the_server_gave() -> None:
     assert ("read_only", "true") in attachment.query(80, 24)
     other = {**BOB, "client": "c_other"}
     assert attachment.on_text(json.dumps(state(other))) == [
-        Turned(TurnView(True, "Bob", shared=True, others=True, guests=frozenset({("b", "Bob")})))
+        TurnChange(
+            TurnView(True, "Bob", shared=True, others=True, guests=frozenset({("b", "Bob")}))
+        )
     ]
 
 

@@ -119,12 +119,12 @@ _HELP = re.compile(r'^def command\(.*?^    """(.*?)(?:"""|$)', re.DOTALL | re.MU
 @cache
 def groups() -> dict[str, dict[str, str]]:
     """Return each group's commands with their one-line help, in the order of `atoll --help`."""
-    found: dict[str, dict[str, str]] = {group: {} for group in ORDER}
+    listing: dict[str, dict[str, str]] = {group: {} for group in ORDER}
     for area, name in (*_ordered_commands(), *_unnamed()):
         path = _FOLDER / area / f"{name.replace('-', '_')}.py"
-        if said := _HELP.search(path.read_text(encoding="utf-8")):
-            found[_group_of(area, name)][name] = said[1]
-    return found
+        if summary := _HELP.search(path.read_text(encoding="utf-8")):
+            listing[_group_of(area, name)][name] = summary[1]
+    return listing
 
 
 def command_names() -> list[str]:

@@ -37,10 +37,10 @@ def run(arguments: list[str], environ: Mapping[str, str], host: "Callable[[], Ho
 
 def _run(arguments: list[str], environ: Mapping[str, str], host: "Callable[[], Host]") -> int:
     _open_streams()
-    found = None if _COMPLETING in os.environ else quick(arguments)
+    command = None if _COMPLETING in os.environ else quick(arguments)
     try:
-        if found is not None:
-            return _quickly(found, environ)
+        if command is not None:
+            return _run_quick(command, environ)
         from atoll.surfaces.cli import command_table  # loaded late, see `quick`
 
         return command_table.run(arguments, environ, host)
@@ -59,7 +59,7 @@ def _run(arguments: list[str], environ: Mapping[str, str], host: "Callable[[], H
         return USAGE
 
 
-def _quickly(command: Quick, environ: Mapping[str, str]) -> int:
+def _run_quick(command: Quick, environ: Mapping[str, str]) -> int:
     gc.disable()  # this ends in a moment, and collecting takes a part of it
     try:
         return command(environ)

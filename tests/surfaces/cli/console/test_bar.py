@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from atoll.surfaces.cli.console.bar import Bar, drawn
+from atoll.surfaces.cli.console.bar import Bar, draw_bar
 
 MIB = 2**20
 
@@ -22,7 +22,7 @@ MIB = 2**20
     ],
 )
 def test_bar_shows_a_share_or_how_much_there_is(done: int, expected: int, shown: str) -> None:
-    assert drawn(done, expected) == shown
+    assert draw_bar(done, expected) == shown
 
 
 def test_bar_is_not_drawn_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,7 +45,7 @@ class Retitle:
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
+class TurnChange:
     """A change of control: a client attached, left, requests control or drives; `turn` is the
     present state."""
 
@@ -53,7 +53,7 @@ class Turned:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class TalkLine:
     """A line that a person at the terminal said just now, still as the server sent it."""
 
     line: str
@@ -68,7 +68,7 @@ class InputWindow:
 
 
 @dataclass(frozen=True, slots=True)
-class Exited:
+class ProgramExit:
     """The terminal's program ended, with a code or by a signal (`"TERM"` or a number)."""
 
     code: int | None
@@ -76,7 +76,9 @@ class Exited:
 
 
 Input: TypeAlias = wire.InputRefused | InputWindow | wire.InputTaken
-Instruction: TypeAlias = Write | Clear | Send | Retitle | Turned | Heard | Exited | Input
+Instruction: TypeAlias = (
+    Write | Clear | Send | Retitle | TurnChange | TalkLine | ProgramExit | Input
+)
 
 
 class AttachState:
@@ -122,8 +124,8 @@ class AttachState:
         except wire.UnknownKind:
             return []
         except ValueError as problem:
-            said = f"the server sent a control frame that cannot be read: {problem}"
-            raise Failed(said) from problem
+            message = f"the server sent a control frame that cannot be read: {problem}"
+            raise Failed(message) from problem
 
     def _handle(self, frame: wire.ServerMessage) -> list[Instruction]:
         match frame:
@@ -136,7 +138,7 @@ class AttachState:
             case wire.InputTaken() | wire.InputRefused():
                 return [frame]
             case wire.Exited(code=code, signal=signal):
-                return [Exited(None if signal is not None else code or 0, signal)]
+                return [ProgramExit(None if signal is not None else code or 0, signal)]
             case (
                 wire.Sized()
                 | wire.DriverChanged()
@@ -154,9 +156,9 @@ class AttachState:
             case wire.Titled(title=title):
                 return [Retitle(title[:MAX_TITLE])]
             case wire.ControlState():
-                return [Turned(read_turn(news, self.client))]
+                return [TurnChange(read_turn(news, self.client))]
             case wire.Talked():
-                return _heard(news)
+                return _new_lines(news)
 
     def _start(self, frame: wire.Start) -> list[Instruction]:
         self._take = False
@@ -178,7 +180,7 @@ class AttachState:
         out: list[Instruction] = [] if blank else [Clear()]
         return [*out, Write(rest, counted=False)] if rest else out
 
-    def shown(self, count: int) -> list[Instruction]:
+    def record_shown(self, count: int) -> list[Instruction]:
         """Record that `count` bytes have reached the screen; acknowledges every half window."""
         self._shown += count
         return self.settle() if self._shown - self._acked >= self._ack_every // 2 else []
@@ -196,7 +198,7 @@ class AttachState:
         return Send(wire.encode(wire.Resize(cols, rows)))
 
 
-def _heard(talked: wire.Talked) -> list[Instruction]:
+def _new_lines(talked: wire.Talked) -> list[Instruction]:
     """Return the line that was said just now; none of those from before this client came."""
-    said = talked.lines[-1:] if talked.by else ()
-    return [Heard(f"{line.name}: {line.text}") for line in said]
+    lines = talked.lines[-1:] if talked.by else ()
+    return [TalkLine(f"{line.name}: {line.text}") for line in lines]

@@ -32,7 +32,7 @@ class TerminalTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
+class ConnectionEnd:
     """The connection is over. `code` is the close code, with the server's `reason`, or 0 with
     `status` when the handshake was refused, or 0 and 0 when the line broke."""
 
@@ -41,10 +41,10 @@ class Closed:
     reason: str = ""
 
 
-Frame: TypeAlias = bytes | str | Closed
+Frame: TypeAlias = bytes | str | ConnectionEnd
 
 
-class _Redirected(aiohttp.ClientError):
+class _RedirectError(aiohttp.ClientError):
     """A handshake answered with another address."""
 
     def __init__(self, status: int) -> None:
@@ -63,16 +63,16 @@ class TerminalConnection:
         try:
             message = await self._socket.receive(timeout=SILENCE_SECONDS)
         except (TimeoutError, aiohttp.ClientError, OSError):
-            return Closed()
+            return ConnectionEnd()
         match message.type:
             case aiohttp.WSMsgType.BINARY:
                 return bytes(message.data)
             case aiohttp.WSMsgType.TEXT:
                 return str(message.data)
             case aiohttp.WSMsgType.CLOSE:
-                return Closed(int(message.data or 0), reason=str(message.extra or ""))
+                return ConnectionEnd(int(message.data or 0), reason=str(message.extra or ""))
             case _:
-                return Closed(self._socket.close_code or 0)
+                return ConnectionEnd(self._socket.close_code or 0)
 
     async def send(self, frame: bytes | str) -> bool:
         """Send bytes; waits while the line is full. False when the line is broken, and nothing was
@@ -91,19 +91,19 @@ class TerminalConnection:
 @asynccontextmanager
 async def connect(
     locate: Callable[[], Server], target: TerminalTarget, query: tuple[tuple[str, str], ...]
-) -> AsyncIterator[TerminalConnection | Closed]:
+) -> AsyncIterator[TerminalConnection | ConnectionEnd]:
     """Open a connection, or say why not. Raises what `find_server` raises."""
     path = target.path
     if not path:
         path = at("sandboxes", target.sandbox_id, "terminals", target.terminal_id, "attach")
-    async with opened(locate, f"{path}?{urlencode(query)}") as connection:
+    async with open_socket(locate, f"{path}?{urlencode(query)}") as connection:
         yield connection
 
 
 @asynccontextmanager
-async def opened(
+async def open_socket(
     locate: Callable[[], Server], path: str
-) -> AsyncIterator[TerminalConnection | Closed]:
+) -> AsyncIterator[TerminalConnection | ConnectionEnd]:
     """Open any of the API's WebSockets the same way."""
     server = locate()
     scheme, _, rest = server.url.partition("://")
@@ -123,18 +123,18 @@ async def opened(
                     compress=0,
                     autoclose=True,
                 )
-        except (aiohttp.WSServerHandshakeError, _Redirected) as refusal:
-            yield Closed(status=refusal.status)
+        except (aiohttp.WSServerHandshakeError, _RedirectError) as refusal:
+            yield ConnectionEnd(status=refusal.status)
             return
         except (aiohttp.ClientError, OSError, TimeoutError):
-            yield Closed()
+            yield ConnectionEnd()
             return
         async with socket:
             yield TerminalConnection(socket)
 
 
 async def _refuse_redirect(
-    session: aiohttp.ClientSession, context: object, told: aiohttp.TraceRequestRedirectParams
+    session: aiohttp.ClientSession, context: object, redirect: aiohttp.TraceRequestRedirectParams
 ) -> None:
     """Stop before the credentials and what is typed go to another address."""
-    raise _Redirected(told.response.status)
+    raise _RedirectError(redirect.response.status)

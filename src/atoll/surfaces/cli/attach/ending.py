@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from atoll.surfaces.cli.console.exits import CONFLICT, FAILED, NOT_AUTHORISED, NOT_FOUND
 
 if TYPE_CHECKING:
-    from atoll.surfaces.cli.attach.connection import Closed, TerminalTarget
+    from atoll.surfaces.cli.attach.connection import ConnectionEnd, TerminalTarget
 
 GUEST_OVER = (
     "your access has ended: the link was revoked or has expired. Ask whoever invited you for a new "
@@ -24,12 +24,12 @@ _ENDED = (4409, 4410)
 
 
 @dataclass(frozen=True, slots=True)
-class Detached:
+class Detachment:
     """The person pressed the detach keys or hung up; the terminal goes on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProgramEnd:
     """The terminal's program ended: exactly one of `code` and `signal` (a name or number)."""
 
     code: int | None
@@ -37,7 +37,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class ConnectionLoss:
     """End of a connection that a retry would not restore; `exit_code` as in `exits`."""
 
     message: str
@@ -45,38 +45,38 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class Signalled:
+class SignalEnd:
     """End by a signal to this process."""
 
     number: int
 
 
-Ending: TypeAlias = Detached | Ended | Lost | Signalled
+Ending: TypeAlias = Detachment | ProgramEnd | ConnectionLoss | SignalEnd
 
 
-def lost_by(closed: "Closed", target: "TerminalTarget") -> Lost | None:
+def loss_of(closed: "ConnectionEnd", target: "TerminalTarget") -> ConnectionLoss | None:
     """Return the end of a connection that closed; None when another one may go on."""
     if target.guest and (closed.code == _REVOKED or closed.status in _REFUSED):
-        return Lost(GUEST_OVER, NOT_AUTHORISED)
+        return ConnectionLoss(GUEST_OVER, NOT_AUTHORISED)
     if closed.status in _REFUSED:
-        return Lost("the server refused the token: see `atoll login`", NOT_AUTHORISED)
+        return ConnectionLoss("the server refused the token: see `atoll login`", NOT_AUTHORISED)
     if closed.status in _REDIRECTS:
-        return Lost(_REDIRECTED, FAILED)
+        return ConnectionLoss(_REDIRECTED, FAILED)
     if closed.code in _ENDED and closed.reason:
-        return Lost(closed.reason, CONFLICT)
-    return _closed_with(closed.code, target.name)
+        return ConnectionLoss(closed.reason, CONFLICT)
+    return _loss_by_code(closed.code, target.name)
 
 
-def _closed_with(code: int, name: str) -> Lost | None:
+def _loss_by_code(code: int, name: str) -> ConnectionLoss | None:
     match code:
         case 1000:
-            return Lost(f"the terminal of {name} was closed", NOT_FOUND)
+            return ConnectionLoss(f"the terminal of {name} was closed", NOT_FOUND)
         case 4000:
-            return Lost(f"another attach took over this session at {name}", CONFLICT)
+            return ConnectionLoss(f"another attach took over this session at {name}", CONFLICT)
         case 4401:
-            said = f"the attach session at {name} was revoked or has expired"
-            return Lost(said, NOT_AUTHORISED)
+            message = f"the attach session at {name} was revoked or has expired"
+            return ConnectionLoss(message, NOT_AUTHORISED)
         case 4404:
-            return Lost(f"the terminal of {name} is gone", NOT_FOUND)
+            return ConnectionLoss(f"the terminal of {name} is gone", NOT_FOUND)
         case _:
             return None

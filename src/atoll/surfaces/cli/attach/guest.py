@@ -18,16 +18,16 @@ TYPES = "you may watch, and ask to type with the control key"
 
 
 @contextmanager
-def visiting(link: str, name: str | None) -> Iterator[Visit]:
+def visit_by_link(link: str, name: str | None) -> Iterator[Visit]:
     """Begin a visit and say what it allows; the guest is gone afterwards. Raises what `read_link`
     and `begin_visit` raise."""
-    found = read_link(link)
-    if found.plain:
+    share_link = read_link(link)
+    if share_link.plain:
         note(
-            f"atoll: {found.server.url} is plain http: whoever is on that network can read and "
-            "change what passes"
+            f"atoll: {share_link.server.url} is plain http: whoever is on that network can read "
+            "and change what passes"
         )
-    visit = begin_visit(found, name)
+    visit = begin_visit(share_link, name)
     access = visit.access
     by = access.inviter or "somebody"
     may = WATCHES if access.role == "viewer" else TYPES
@@ -42,7 +42,7 @@ def visiting(link: str, name: str | None) -> Iterator[Visit]:
             end_visit(visit)
 
 
-def asked_name(given: str | None) -> str | None:
+def ask_name(given: str | None) -> str | None:
     """Return the guest's name: as given, or as they answer at a terminal; None for a made-up one.
     Raises `Invalid`."""
     if given is None and sys.stdin.isatty():
@@ -65,7 +65,7 @@ def guest_terminal(api: Client, visit: Visit) -> str:
     return max(open_now, key=lambda row: row.started_at).terminal_id
 
 
-def guest_gone(api: Client, visit: Visit) -> str:
+def guest_end_reason(api: Client, visit: Visit) -> str:
     """Return why the guest cannot attach again; empty while they can, or that is unknown."""
     try:
         api.terminals.list(visit.access.sandbox_id)

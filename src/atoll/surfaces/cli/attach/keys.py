@@ -22,7 +22,7 @@ _CONTROL = {chr(code + 64).lower(): code for code in range(1, 32)}
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypedKeys:
     """Result of typed keys: `forward` goes to the terminal; `detach` means the keys were pressed
     after it."""
 
@@ -48,7 +48,7 @@ class DetachKeys:
     def _first(self) -> list[bytes]:
         return [self._keys[0].pattern] if self._keys else []
 
-    def feed(self, data: bytes) -> Typed:
+    def feed(self, data: bytes) -> TypedKeys:
         """Take what was typed."""
         out: list[bytes] = []
         position = 0
@@ -61,30 +61,30 @@ class DetachKeys:
                 position = self._begin(data, position, out)
             if self._keys and len(self._held) == len(self._keys):
                 self._held.clear()
-                return Typed(b"".join(out), detach=True)
-        return Typed(b"".join(out), detach=False)
+                return TypedKeys(b"".join(out), detach=True)
+        return TypedKeys(b"".join(out), detach=False)
 
     def _begin(self, data: bytes, position: int, out: list[bytes]) -> int:
-        found = self._begins.search(data, position)
-        if found is None:
+        match = self._begins.search(data, position)
+        if match is None:
             out.append(data[position:])
             return len(data)
-        out.append(data[position : found.start()])
-        if found.group() == _PASTE_START:
+        out.append(data[position : match.start()])
+        if match.group() == _PASTE_START:
             self._pasting = True
             out.append(_PASTE_START)
         else:
-            self._held.append(found.group())
-        return found.end()
+            self._held.append(match.group())
+        return match.end()
 
     def _continue(self, data: bytes, position: int, out: list[bytes]) -> int:
-        found = self._keys[len(self._held)].match(data, position)
-        if found is None:
+        match = self._keys[len(self._held)].match(data, position)
+        if match is None:
             out.extend(self._held)
             self._held.clear()
             return position
-        self._held.append(found.group())
-        return found.end()
+        self._held.append(match.group())
+        return match.end()
 
     def _paste(self, data: bytes, position: int, out: list[bytes]) -> int:
         end = data.find(_PASTE_END, position)
@@ -121,6 +121,6 @@ class ControlKey:
         self.spelled = spelled
         self._pattern = None if spelled == "none" else key_pattern(spelled)
 
-    def pressed(self, typed: bytes) -> bool:
-        """Return whether that was all that was typed."""
+    def matches(self, typed: bytes) -> bool:
+        """Return whether the typed bytes are this key and nothing else."""
         return self._pattern is not None and self._pattern.fullmatch(typed) is not None

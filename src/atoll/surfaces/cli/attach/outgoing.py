@@ -34,17 +34,17 @@ class Outgoing:
         self._open = False
         self._news.set()
 
-    def taken(self, total: int) -> None:
+    def record_taken(self, total: int) -> None:
         """Count bytes of this connection that went to the program or were refused."""
         self._taken = max(self._taken, total)
         self.stuck = False
         self._news.set()
 
-    def dropped(self, count: int) -> None:
+    def record_dropped(self, count: int) -> None:
         """Count bytes that reach no program."""
         self.lost += count
 
-    async def room(self, count: int) -> bool:
+    async def reserve(self, count: int) -> bool:
         """Wait until `count` bytes may be sent, and count them as sent. False when the connection
         ends or the program takes nothing."""
         try:

@@ -18,7 +18,7 @@ on while the next one is drawn."""
 
 
 class Painter:
-    """The queue of one terminal's output. Whoever writes anything else waits for `drained`."""
+    """The queue of one terminal's output. Whoever writes anything else waits by `wait_drained`."""
 
     def __init__(self, tty: RawTty, shown: Callable[[int], Awaitable[None]]) -> None:
         """Paint on `tty`; `shown` hears how many counted bytes have reached it."""
@@ -41,7 +41,7 @@ class Painter:
         self._idle.clear()
         self._work.set()
 
-    async def drained(self) -> None:
+    async def wait_drained(self) -> None:
         """Wait until all that was queued is on the screen."""
         await self._idle.wait()
 

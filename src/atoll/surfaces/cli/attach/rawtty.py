@@ -82,10 +82,10 @@ class RawTty:
     def size(self) -> tuple[int, int]:
         """(cols, rows) now."""
         try:
-            found = os.get_terminal_size(self.output)
+            size = os.get_terminal_size(self.output)
         except OSError:
             return 80, 24
-        return found.columns or 80, found.lines or 24
+        return size.columns or 80, size.lines or 24
 
     def read(self) -> bytes:
         """Return the typed bytes; empty when the terminal hung up. Call when readable."""

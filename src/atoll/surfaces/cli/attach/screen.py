@@ -58,18 +58,18 @@ class ScreenModes:
         """Take the next bytes of output."""
         data = self._tail + data
         self._tail = b""
-        end = _finished(data)
+        end = _whole_length(data)
         # Most output has none of them, and six searches cost less than a look at every colour.
         if any(mark in data for mark in _MARKS):
-            for found in _RELEVANT.finditer(data, 0, end):
-                self._apply(found)
+            for match in _RELEVANT.finditer(data, 0, end):
+                self._apply(match)
         self._tail = data[end:]
         if len(self._tail) > _MAX_TAIL_BYTES:
             # A long string (an image, say): its introducer is all that still matters.
             self._tail = self._tail[:2]
 
-    def _apply(self, found: re.Match[bytes]) -> None:
-        modes, verb, kitty, number, other, shape, reset = found.groups()
+    def _apply(self, match: re.Match[bytes]) -> None:
+        modes, verb, kitty, number, other, shape, reset = match.groups()
         if modes is not None:
             self._switch(modes, on=verb == b"h")
         elif kitty is not None:
@@ -121,7 +121,7 @@ class ScreenModes:
         return b"\x1b[<%du" % depth if depth else b""
 
 
-def _finished(data: bytes) -> int:
+def _whole_length(data: bytes) -> int:
     """Return where the sequence or character begins that `data` ends inside; its length if none."""
     last = data.rfind(b"\x1b")
     # An ESC at the very end may be half of the terminator of a string begun before it.
@@ -129,5 +129,5 @@ def _finished(data: bytes) -> int:
     for start in (before, last):
         if start >= 0 and _SEQUENCE.match(data, start):
             return start
-    found = _CHARACTER.search(data, max(0, len(data) - 3))
-    return found.start() if found else len(data)
+    match = _CHARACTER.search(data, max(0, len(data) - 3))
+    return match.start() if match else len(data)

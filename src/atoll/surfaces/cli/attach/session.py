@@ -15,24 +15,29 @@ from atoll.domain.errors import AtollError, Unavailable
 from atoll.surfaces.cli.attach.attachment import (
     AttachState,
     Clear,
-    Exited,
-    Heard,
     Input,
     InputWindow,
     Instruction,
+    ProgramExit,
     Retitle,
     Send,
-    Turned,
+    TalkLine,
+    TurnChange,
     Write,
 )
-from atoll.surfaces.cli.attach.connection import Closed, TerminalConnection, TerminalTarget, connect
+from atoll.surfaces.cli.attach.connection import (
+    ConnectionEnd,
+    TerminalConnection,
+    TerminalTarget,
+    connect,
+)
 from atoll.surfaces.cli.attach.ending import (
-    Detached,
-    Ended,
+    ConnectionLoss,
+    Detachment,
     Ending,
-    Lost,
-    Signalled,
-    lost_by,
+    ProgramEnd,
+    SignalEnd,
+    loss_of,
 )
 from atoll.surfaces.cli.attach.keys import ControlKey, DetachKeys
 from atoll.surfaces.cli.attach.outgoing import FRAME_BYTES, Outgoing
@@ -47,14 +52,14 @@ from atoll.wire.attach import InputRefused, InputTaken
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 4.0
 QUIET_SECONDS = 0.15
-MAX_HEARD = 80
+MAX_REMARK = 80
 AHEAD_BYTES = 64 * 1024
 _LOST = "connection lost, reconnecting"
 _STUCK = "the program reads no input: what you type is dropped"
 _ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 
-StillThere = Callable[[], Awaitable[str]]
-"""Asks the API whether the sandbox still runs: a reason why not, or an empty string."""
+FindEndReason = Callable[[], Awaitable[str]]
+"""Returns why the sandbox no longer runs; an empty string while it runs."""
 
 
 class AttachClient:
@@ -77,14 +82,14 @@ class AttachClient:
         self._notice = ""
         self._key = key or ControlKey()
         self._turn = TurnView()
-        self._title = self._heard = ""
+        self._title = self._remark = ""
         self._talk = TalkEntry()
         self._ahead: bytearray | None = bytearray()
         self._outgoing = Outgoing()
-        self._painter = Painter(tty, self._painted)
+        self._painter = Painter(tty, self._record_painted)
 
     async def run(
-        self, locate: Callable[[], Server], keys: DetachKeys, *, still_there: StillThere
+        self, locate: Callable[[], Server], keys: DetachKeys, *, find_end_reason: FindEndReason
     ) -> Ending:
         """Run until it is over. Leaves the raw mode to the caller's `with`."""
         loop = asyncio.get_running_loop()
@@ -94,7 +99,7 @@ class AttachClient:
             async with asyncio.TaskGroup() as group:
                 tasks = [
                     group.create_task(self._type(keys)),
-                    group.create_task(self._stay(locate, still_there)),
+                    group.create_task(self._stay(locate, find_end_reason)),
                     group.create_task(self._acknowledge()),
                     group.create_task(self._painter.run()),
                 ]
@@ -116,12 +121,12 @@ class AttachClient:
 
     def _handle_signals(self, loop: asyncio.AbstractEventLoop) -> None:
         for number in _ENDING_SIGNALS:
-            loop.add_signal_handler(number, self._end, Signalled(number))
+            loop.add_signal_handler(number, self._end, SignalEnd(number))
         self._resized = asyncio.Event()
         loop.add_signal_handler(signal.SIGWINCH, self._resized.set)
-        loop.add_signal_handler(signal.SIGCONT, self._continued)
+        loop.add_signal_handler(signal.SIGCONT, self._resume_tty)
 
-    def _continued(self) -> None:
+    def _resume_tty(self) -> None:
         self._tty.enter_raw()
         self._resized.set()
 
@@ -141,37 +146,37 @@ class AttachClient:
             if typed.forward and not await self._own_key(typed.forward):
                 await self._forward(typed.forward)
             if typed.detach or not data:
-                if (frame := self._turn.leaving()) is not None:
+                if (frame := self._turn.leaving_frame()) is not None:
                     await self._send(frame)
-                self._end(Detached())
+                self._end(Detachment())
                 return
 
     async def _own_key(self, typed: bytes) -> bool:
         """Handle keys that are not the program's: the control key, and a line for the others."""
         if self._talk.open:
-            said = self._talk.feed(typed)
-            if said is not None:
-                await self._send(said)
+            frame = self._talk.feed(typed)
+            if frame is not None:
+                await self._send(frame)
             await self._show_talk()
             return True
-        if self._turn.others and self._talk.pressed(typed):
+        if self._turn.others and self._talk.open_on(typed):
             await self._show_talk()
             return True
-        return await self._turned_key(typed)
+        return await self._control_key(typed)
 
     async def _show_talk(self) -> None:
         """Show the line that is typed for the others in the corner, until it is sent."""
         if not self._talk.open:
             await self._hide_notice()
             return
-        await self._painter.drained()
-        if self._tty.screen.at_rest and not self._over:
+        await self._painter.wait_drained()
+        if self._tty.screen.at_rest and not self._is_over:
             self._notice = f" {self._talk.shown} "
             await asyncio.to_thread(self._tty.write, self._corner(self._notice, b"\x1b[7m"))
 
-    async def _turned_key(self, typed: bytes) -> bool:
+    async def _control_key(self, typed: bytes) -> bool:
         """Handle the control key, pressed by itself where it means something."""
-        frame = self._turn.pressed() if self._key.pressed(typed) else None
+        frame = self._turn.control_frame() if self._key.matches(typed) else None
         return frame is not None and await self._send(frame)
 
     async def _forward(self, keys: bytes) -> None:
@@ -184,7 +189,7 @@ class AttachClient:
         else:
             while sent < len(keys):
                 piece = keys[sent : sent + FRAME_BYTES]
-                if not (await self._outgoing.room(len(piece)) and await self._send(piece)):
+                if not (await self._outgoing.reserve(len(piece)) and await self._send(piece)):
                     break
                 sent += len(piece)
         if sent < len(keys):
@@ -192,7 +197,7 @@ class AttachClient:
 
     async def _drop(self, count: int) -> None:
         """Report dropped bytes: a bell, and why."""
-        self._outgoing.dropped(count)
+        self._outgoing.record_dropped(count)
         await asyncio.to_thread(self._tty.write, b"\a")
         if self._outgoing.stuck:
             await self._show_notice(_STUCK)
@@ -220,7 +225,7 @@ class AttachClient:
             self._resized.clear()
             await self._send(self._attachment.resize(*self._tty.size).text)
 
-    async def _stay(self, locate: Callable[[], Server], still_there: StillThere) -> None:
+    async def _stay(self, locate: Callable[[], Server], find_end_reason: FindEndReason) -> None:
         """Stay connected; when the line breaks, retry with growing pauses."""
         pause = FIRST_PAUSE_SECONDS
         while True:
@@ -228,31 +233,31 @@ class AttachClient:
                 closed, spoke = await self._converse(locate)
             except AtollError as error:
                 # Looked up each time: while the server restarts, its address is not known.
-                closed, spoke = Closed(), False
+                closed, spoke = ConnectionEnd(), False
                 if not isinstance(error, Unavailable):
-                    self._end(Lost(error.message, exit_code(error)))
-            if (lost := lost_by(closed, self._target)) is not None:
+                    self._end(ConnectionLoss(error.message, exit_code(error)))
+            if (loss := loss_of(closed, self._target)) is not None:
                 # Trying again cannot help.
-                self._end(lost)
+                self._end(loss)
             if closed.status or closed.code:
-                await self._ask(still_there)
+                await self._ask(find_end_reason)
             if closed.status == 404:
                 # The sandbox is there, so it is the terminal that is not.
-                self._end(Lost(f"the terminal of {self._target.name} is gone", NOT_FOUND))
+                self._end(ConnectionLoss(f"the terminal of {self._target.name} is gone", NOT_FOUND))
             await self._show_notice(_LOST)
             pause = FIRST_PAUSE_SECONDS if spoke else min(pause * 2, LONGEST_PAUSE_SECONDS)
             await asyncio.sleep(pause * random.uniform(0.7, 1.3))  # noqa: S311 (spreads clients)
 
-    async def _converse(self, locate: Callable[[], Server]) -> tuple[Closed, bool]:
+    async def _converse(self, locate: Callable[[], Server]) -> tuple[ConnectionEnd, bool]:
         """Serve one connection. Returns how it ended, and whether the server sent anything on
         it."""
         spoke = False
         query = self._attachment.query(*self._tty.size)
         async with connect(locate, self._target, query) as connection:
-            if isinstance(connection, Closed):
+            if isinstance(connection, ConnectionEnd):
                 return connection, False
             try:
-                while not isinstance(frame := await connection.receive(), Closed):
+                while not isinstance(frame := await connection.receive(), ConnectionEnd):
                     await self._take(frame, connection)
                     spoke = True
                 return frame, spoke
@@ -265,7 +270,7 @@ class AttachClient:
             await self._perform(self._attachment.on_bytes(frame))
             return
         # A text frame speaks of the screen as it is after the output before it.
-        await self._painter.drained()
+        await self._painter.wait_drained()
         instructions = self._attachment.on_text(frame)
         if self._connection is None:
             # Only now: what is typed before the server's first frame could be lost.
@@ -282,48 +287,48 @@ class AttachClient:
                 case Write(data, counted):
                     await self._painter.put(data, counted=counted)
                 case Clear():
-                    await self._painter.drained()
+                    await self._painter.wait_drained()
                     await asyncio.to_thread(self._tty.clear)
                 case Send(text):
                     await self._send(text)
                 case InputRefused() | InputWindow() | InputTaken():
                     await self._handle_input(instruction)
-                case Retitle() | Turned() | Heard():
+                case Retitle() | TurnChange() | TalkLine():
                     await self._show(instruction)
-                case Exited(code, number):
-                    self._end(Ended(code, number))
+                case ProgramExit(code, number):
+                    self._end(ProgramEnd(code, number))
 
-    async def _painted(self, count: int) -> None:
+    async def _record_painted(self, count: int) -> None:
         self._output.set()
-        await self._perform(self._attachment.shown(count))
+        await self._perform(self._attachment.record_shown(count))
 
-    async def _handle_input(self, told: Input) -> None:
+    async def _handle_input(self, outcome: Input) -> None:
         """Handle what became of the input."""
-        match told:
+        match outcome:
             case InputWindow(window):
                 self._outgoing.begin(window)
             case InputTaken(total):
                 stuck = self._outgoing.stuck
-                self._outgoing.taken(total)
+                self._outgoing.record_taken(total)
                 if stuck:
                     await self._hide_notice()
             case InputRefused(reason, message):
                 await self._deny(reason, message)
 
-    async def _show(self, news: Retitle | Turned | Heard) -> None:
+    async def _show(self, news: Retitle | TurnChange | TalkLine) -> None:
         match news:
-            case Heard(line):
-                self._heard = line[:MAX_HEARD]
+            case TalkLine(line):
+                self._remark = line[:MAX_REMARK]
                 await self._retitle()
             case Retitle(title):
                 self._title = title
                 await self._retitle()
-            case Turned(turn):
+            case TurnChange(turn):
                 await self._take_turn(turn)
 
     async def _take_turn(self, turn: TurnView) -> None:
         """Show in the title who came and who drives, and clear the corner."""
-        self._heard = turn.newcomers(self._turn)
+        self._remark = turn.newcomers(self._turn)
         began = turn.drives and not self._turn.drives
         self._turn = turn
         await self._retitle()
@@ -332,31 +337,31 @@ class AttachClient:
 
     async def _deny(self, reason: str, message: str) -> None:
         """Ring the bell and show why: keys that do nothing look like a broken connection."""
-        await self._painter.drained()
+        await self._painter.wait_drained()
         await asyncio.to_thread(self._tty.write, b"\a")
         turn = reason in {"not_driver", "viewer", "agent_running"}
         await self._show_notice(self._turn.refusal(self._key.spelled) if turn else message)
 
     async def _retitle(self) -> None:
-        await self._painter.drained()
+        await self._painter.wait_drained()
         if self._tty.screen.at_rest:
-            said = self._turn.sentence(self._key.spelled)
-            parts = (f"[{said}]" if said else "", self._heard, self._title)
+            sentence = self._turn.sentence(self._key.spelled)
+            parts = (f"[{sentence}]" if sentence else "", self._remark, self._title)
             shown = clean(" ".join(part for part in parts if part)).encode()
             await asyncio.to_thread(self._tty.write, b"\x1b]2;" + shown + b"\a")
 
-    async def _ask(self, still_there: StillThere) -> None:
+    async def _ask(self, find_end_reason: FindEndReason) -> None:
         if self._ending is None or self._ending.done():
             return
-        reason = await still_there()
+        reason = await find_end_reason()
         if reason:
-            self._end(Lost(reason, CONFLICT))
+            self._end(ConnectionLoss(reason, CONFLICT))
 
     async def _show_notice(self, text: str) -> None:
         """Show a text in the upper right corner and the title. It goes only between sequences, so
         that the bytes to come keep their meaning."""
-        await self._painter.drained()
-        if self._notice or not self._tty.screen.at_rest or self._over:
+        await self._painter.wait_drained()
+        if self._notice or not self._tty.screen.at_rest or self._is_over:
             return
         self._notice = f" atoll: {text} "
         await asyncio.to_thread(self._tty.write, self._corner(self._notice, b"\x1b[7m"))
@@ -365,7 +370,7 @@ class AttachClient:
         """Blank the corner, and make programs that own the screen paint it again."""
         if not self._notice:
             return
-        await self._painter.drained()
+        await self._painter.wait_drained()
         blank, self._notice = " " * len(clean(self._notice)), ""
         await asyncio.to_thread(self._tty.write, self._corner(blank, b""))
         cols, rows = self._tty.size
@@ -373,7 +378,7 @@ class AttachClient:
         await self._send(self._attachment.resize(cols, rows).text)
 
     @property
-    def _over(self) -> bool:
+    def _is_over(self) -> bool:
         return self._ending is None or self._ending.done()
 
     def _corner(self, text: str, style: bytes) -> bytes:

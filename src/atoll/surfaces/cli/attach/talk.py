@@ -34,7 +34,7 @@ class TalkEntry:
         """The end of the line as it is shown while it is typed."""
         return f"say: {(self._line or '')[-_SHOWN:]:<{_SHOWN}}"
 
-    def pressed(self, typed: bytes) -> bool:
+    def open_on(self, typed: bytes) -> bool:
         """Open the entry if that was its key and nothing else."""
         if self.open or self._pattern is None or self._pattern.fullmatch(typed) is None:
             return False

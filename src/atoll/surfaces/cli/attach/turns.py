@@ -69,7 +69,7 @@ class TurnView:
             return f"{driver} was asked for control"
         return f"{driver} drives, {key} asks for control"
 
-    def pressed(self) -> str | None:
+    def control_frame(self) -> str | None:
         """Return the frame the control key sends; None while the key has no meaning here and goes
         to the program like any other."""
         if self.viewer:
@@ -81,7 +81,7 @@ class TurnView:
         # Pressed again: an owner takes over, anybody else thinks better of it.
         return REVOKE if self.waits else REQUEST
 
-    def leaving(self) -> str | None:
+    def leaving_frame(self) -> str | None:
         """Return the frame of one who detaches and drives: control is free at once, also for the
         same person's next attach. The grace is for lines that broke."""
         return REVOKE if self.drives else None
@@ -90,22 +90,22 @@ class TurnView:
 def read_turn(state: ControlState, client: str) -> TurnView:
     """Return a state of control, as the client `client` sees it."""
     driver, waiting = state.driver, state.waiting
-    others = [one for one in state.watchers if one.client != client]
-    me = next((one for one in state.watchers if one.client == client), None)
+    others = [watcher for watcher in state.watchers if watcher.client != client]
+    me = next((watcher for watcher in state.watchers if watcher.client == client), None)
     return TurnView(
         drives=driver is not None and driver.client == client,
         driver=None if driver is None else _name(driver),
         away=state.away,
-        waits=any(one.client == client for one in waiting),
+        waits=any(waiter.client == client for waiter in waiting),
         asking=_name(waiting[0]) if waiting else None,
         viewer=me is not None and me.role == "viewer",
-        shared=any(one.role != "viewer" for one in others),
+        shared=any(watcher.role != "viewer" for watcher in others),
         others=bool(others),
         agent=(state.agent or "")[:MAX_NAME] or None,
         guests=frozenset(
-            (one.client, _name(one))
-            for one in (*state.watchers, *([driver] if driver else ()))
-            if one.client != client and one.role != "owner"
+            (member.client, _name(member))
+            for member in (*state.watchers, *([driver] if driver else ()))
+            if member.client != client and member.role != "owner"
         ),
     )
 

@@ -57,7 +57,7 @@ class Bar:
 
     def _draw(self, done: int, expected: int) -> None:
         columns = shutil.get_terminal_size().columns
-        text = f"{self._title} {drawn(done, expected, self._measure)}"
+        text = f"{self._title} {draw_bar(done, expected, self._measure)}"
         sys.stderr.write(_ERASE + text[: max(columns - 1, 1)])
         sys.stderr.flush()
         self._drawn = True
@@ -69,7 +69,7 @@ class Bar:
             self._drawn = False
 
 
-def drawn(done: int, expected: int, measure: Measure = MIB) -> str:
+def draw_bar(done: int, expected: int, measure: Measure = MIB) -> str:
     """Return the bar: a share where the end is known, else how much there is. What grows past what
     was expected stays just short of the end: a line reports the end."""
     if not expected:

@@ -28,61 +28,67 @@ Query = tuple[tuple[str, str], ...]
 Candidates = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def listed(
+def complete_from(
     kind: str, shape: type[S], names: Callable[[S], Iterable[str]], query: Query = ()
 ) -> Candidates:
-    """Return candidates of `GET /v1/{kind}`: the names of what it answers."""
+    """Return a completion by `GET /v1/{kind}`: `names` reads the names from its answer."""
 
-    def found(invocation: Invocation) -> Iterable[str]:
+    def fetch(invocation: Invocation) -> Iterable[str]:
         call = Call("GET", at(kind), query, timeout=COMPLETION_SECONDS)
         return names(invocation.api().transport.read(shape, call))
 
-    return _quietly(found)
+    return _complete_quietly(fetch)
 
 
-def offered(names: Iterable[str], incomplete: str) -> list[str]:
+def filter_names(names: Iterable[str], incomplete: str) -> list[str]:
     """Return the names that begin so and mean nothing else to a shell, at most `MAX_OFFERED`."""
-    found = [name for name in names if name.startswith(incomplete) and _PLAIN.fullmatch(name)]
-    return found[:MAX_OFFERED]
+    matches = [name for name in names if name.startswith(incomplete) and _PLAIN.fullmatch(name)]
+    return matches[:MAX_OFFERED]
 
 
 def sandboxes() -> Candidates:
     """Return the sandboxes, by name."""
-    return _quietly(lambda found: sandbox_names(found.api(), seconds=COMPLETION_SECONDS))
+    return _complete_quietly(
+        lambda invocation: sandbox_names(invocation.api(), seconds=COMPLETION_SECONDS)
+    )
 
 
 def sandbox_names(api: Client, *, seconds: float) -> list[str]:
     """Return the names of the sandboxes on the first page. Raises what the API raises."""
     call = Call("GET", at("sandboxes"), timeout=seconds)
-    found = api.transport.read(SandboxPage, call).sandboxes
-    return [one.name or one.sandbox_id for one in found]
+    page = api.transport.read(SandboxPage, call).sandboxes
+    return [sandbox.name or sandbox.sandbox_id for sandbox in page]
 
 
 def secret_names(api: Client, *, seconds: float) -> list[str]:
     """Return the names of the secrets. Raises what the API raises."""
-    found = api.transport.read(SecretList, Call("GET", at("secrets"), timeout=seconds))
-    return [one.name for one in found.secrets]
+    listing = api.transport.read(SecretList, Call("GET", at("secrets"), timeout=seconds))
+    return [secret.name for secret in listing.secrets]
 
 
 def secrets() -> Candidates:
     """Return the secrets, by name."""
-    return _quietly(lambda found: secret_names(found.api(), seconds=COMPLETION_SECONDS))
+    return _complete_quietly(
+        lambda invocation: secret_names(invocation.api(), seconds=COMPLETION_SECONDS)
+    )
 
 
 def kept() -> Candidates:
     """Return the kept worktrees, by id."""
-    return listed("kept", KeptList, lambda found: (one.kept_id for one in found.kept))
+    return complete_from("kept", KeptList, lambda listing: (tree.kept_id for tree in listing.kept))
 
 
 def profile_names(api: Client, *, seconds: float) -> list[str]:
     """Return the short forms of the profiles' ids. Raises what the API raises."""
-    found = api.transport.read(ProfileList, Call("GET", at("profiles"), timeout=seconds))
-    return [one.id.removeprefix("profile.") for one in found.profiles]
+    listing = api.transport.read(ProfileList, Call("GET", at("profiles"), timeout=seconds))
+    return [profile.id.removeprefix("profile.") for profile in listing.profiles]
 
 
 def profiles() -> Candidates:
     """Return the profiles, by the short form of their ids."""
-    return _quietly(lambda found: profile_names(found.api(), seconds=COMPLETION_SECONDS))
+    return _complete_quietly(
+        lambda invocation: profile_names(invocation.api(), seconds=COMPLETION_SECONDS)
+    )
 
 
 def agents() -> Candidates:
@@ -90,9 +96,9 @@ def agents() -> Candidates:
 
     def names(invocation: Invocation) -> Iterable[str]:
         shelf = invocation.host().agents(invocation.home.absolute())
-        return [one.agent.name for one in shelf.list()]
+        return [program.agent.name for program in shelf.list()]
 
-    return _quietly(names)
+    return _complete_quietly(names)
 
 
 def presets() -> Candidates:
@@ -104,7 +110,7 @@ def presets() -> Candidates:
 
         return preset_names(invocation.environ)
 
-    return _quietly(names)
+    return _complete_quietly(names)
 
 
 def providers() -> Candidates:
@@ -115,7 +121,7 @@ def providers() -> Candidates:
 
         return sorted(PROVIDERS)
 
-    return _quietly(names)
+    return _complete_quietly(names)
 
 
 def egress_presets() -> Candidates:
@@ -126,10 +132,10 @@ def egress_presets() -> Candidates:
 
         return [f"preset:{name}" for name in PRESETS]
 
-    return _quietly(names)
+    return _complete_quietly(names)
 
 
-def _quietly(names: Callable[[Invocation], Iterable[str]]) -> Candidates:
+def _complete_quietly(names: Callable[[Invocation], Iterable[str]]) -> Candidates:
     def candidates(
         context: click.Context, _parameter: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
@@ -137,9 +143,9 @@ def _quietly(names: Callable[[Invocation], Iterable[str]]) -> Candidates:
         if invocation is None:
             return []
         try:
-            found = offered(names(invocation), incomplete)
+            matches = filter_names(names(invocation), incomplete)
         except (AtollError, OSError):
             return []
-        return [CompletionItem(name) for name in found if name]
+        return [CompletionItem(name) for name in matches if name]
 
     return candidates

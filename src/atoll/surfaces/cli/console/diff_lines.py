@@ -14,7 +14,7 @@ import click
 
 from atoll.client.made.library.changes import ChangedFile, FileDiff, Hunk, TreeChanges
 from atoll.domain.errors import Invalid
-from atoll.surfaces.cli.console.output import clean, coloured
+from atoll.surfaces.cli.console.output import clean, uses_colour
 
 _COLOURS = {"+": "green", "-": "red"}
 _LETTERS = {
@@ -30,11 +30,11 @@ _LETTERS = {
 
 def find_pager(environ: Mapping[str, str]) -> list[str]:
     """Return the words of the person's pager, none where it is not here. Raises `Invalid`."""
-    said = environ.get("PAGER") or "less"
+    command = environ.get("PAGER") or "less"
     try:
-        words = shlex.split(said)
+        words = shlex.split(command)
     except ValueError as err:
-        raise Invalid(f"the pager {said!r} cannot be read ({err}): set PAGER") from err
+        raise Invalid(f"the pager {command!r} cannot be read ({err}): set PAGER") from err
     return words if words and shutil.which(words[0]) is not None else []
 
 
@@ -54,13 +54,13 @@ def page(lines: Iterable[str], environ: Mapping[str, str]) -> None:
 def diff_lines(file: FileDiff) -> Iterator[str]:
     """Yield the lines of one file."""
     for line in _head(file):
-        yield _painted(line, bold=True)
+        yield _paint(line, bold=True)
     if file.binary:
         yield "Binary files differ"
     for hunk in file.hunks:
         yield from _hunk_lines(hunk)
     if file.truncated:
-        yield _painted("… the rest of this file is not shown", bold=True)
+        yield _paint("… the rest of this file is not shown", bold=True)
 
 
 def stat_lines(changes: TreeChanges) -> Iterator[str]:
@@ -86,9 +86,9 @@ def file_lines(files: Sequence[ChangedFile]) -> Iterator[str]:
 
 def _hunk_lines(hunk: Hunk) -> Iterator[str]:
     place = f"-{hunk.old_start},{hunk.old_lines} +{hunk.new_start},{hunk.new_lines}"
-    yield f"{_painted(f'@@ {place} @@', 'cyan')} {_plain(hunk.heading)}".rstrip()
+    yield f"{_paint(f'@@ {place} @@', 'cyan')} {_plain(hunk.heading)}".rstrip()
     for line in hunk.lines:
-        yield _painted(line[:1] + _plain(line[1:]), _COLOURS.get(line[:1]))
+        yield _paint(line[:1] + _plain(line[1:]), _COLOURS.get(line[:1]))
 
 
 def _head(file: FileDiff) -> Iterator[str]:
@@ -114,7 +114,7 @@ def _display_name(file: ChangedFile) -> str:
 
 
 def _counts(additions: int, deletions: int) -> str:
-    return f"{_painted(f'+{additions}', 'green')} {_painted(f'-{deletions}', 'red')}"
+    return f"{_paint(f'+{additions}', 'green')} {_paint(f'-{deletions}', 'red')}"
 
 
 def _binary(file: ChangedFile) -> str:
@@ -127,7 +127,7 @@ def _plain(text: str) -> str:
     return clean(text.expandtabs(8))
 
 
-def _painted(text: str, colour: str | None = None, *, bold: bool = False) -> str:
-    if not coloured() or not (colour or bold):
+def _paint(text: str, colour: str | None = None, *, bold: bool = False) -> str:
+    if not uses_colour() or not (colour or bold):
         return text
     return click.style(text, fg=colour, bold=bold or None)

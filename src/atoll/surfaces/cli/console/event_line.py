@@ -52,7 +52,7 @@ def details(payload: Shape) -> str:
 def _word_of(value: Json) -> str:
     """Return a word as it is, in quotes what would run into its neighbours."""
     if isinstance(value, list):
-        return ",".join(_word_of(one) for one in value)
+        return ",".join(_word_of(element) for element in value)
     if isinstance(value, str) and value and not any(mark in value for mark in ' ="'):
         return value
     return json.dumps(value, ensure_ascii=False)

@@ -32,7 +32,7 @@ MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 """The contract's hard cap for each stream."""
 
 
-def piped() -> bool:
+def is_stdin_piped() -> bool:
     """Return whether stdin is a pipe, a file or a socket: something to be passed on. A terminal is
     not (that is what `attach` is for)."""
     try:
@@ -42,11 +42,11 @@ def piped() -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
 
 
-class Following:
-    """A background command whose output is followed until it ends."""
+class ExecFollower:
+    """Follower of a background command: writes its output until it ends."""
 
     def __init__(self, transport: Transport, sandbox: str, exec_id: str, *, quiet: bool) -> None:
-        """Follow an exec. `quiet` keeps the output for `captured` instead of writing it."""
+        """Follow an exec. `quiet` keeps the output for `captured_output` instead of writing it."""
         self._transport = transport
         self._place = ("sandboxes", sandbox, "exec", exec_id)
         self._offsets = dict.fromkeys(STREAMS, 0)
@@ -56,11 +56,12 @@ class Following:
         self._out: dict[str, Callable[[bytes], None]] = {}
         self._interrupts = 0
 
-    def captured(self) -> dict[str, Json]:
+    def captured_output(self) -> dict[str, Json]:
         """Return `stdout` and `stderr` in base64, as the API writes them; empty unless quiet."""
-        kept = self._kept or {}
+        streams = self._kept or {}
         return {
-            name: binascii.b2a_base64(data, newline=False).decode() for name, data in kept.items()
+            name: binascii.b2a_base64(data, newline=False).decode()
+            for name, data in streams.items()
         }
 
     def run(self, *, feed: bool, forget: bool) -> Exec:
@@ -68,16 +69,16 @@ class Following:
         `forget` the runtime drops it afterwards (and kills it when we cannot go on).
         Raises `Unavailable` after half a minute without a server."""
         if feed:
-            _beside(self._feed)
+            _run_in_thread(self._feed)
         try:
             with self._signals():
-                return self._to_the_end()
+                return self._read_to_end()
         finally:
             if forget:
                 with suppress(AtollError):
                     self._transport.call(Call("DELETE", at(*self._place)))
 
-    def _to_the_end(self) -> Exec:
+    def _read_to_end(self) -> Exec:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             before = sum(self._offsets.values())
@@ -161,7 +162,7 @@ class Following:
             raise KeyboardInterrupt
         name = signal.Signals(number).name.removeprefix("SIG")
         word = name if self._interrupts == 1 else "KILL"
-        _beside(lambda: self._signal(word))
+        _run_in_thread(lambda: self._signal(word))
 
     def _signal(self, word: str) -> None:
         with suppress(AtollError):
@@ -190,7 +191,7 @@ def signal_number(name: str) -> int:
         return 0
 
 
-def _beside(work: Callable[[], None]) -> None:
+def _run_in_thread(work: Callable[[], None]) -> None:
     """Run `work` in a daemon thread: it may block for ever, and the process must still end."""
     import threading  # loaded late: few commands are fed or interrupted
 

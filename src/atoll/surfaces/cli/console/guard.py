@@ -31,15 +31,15 @@ class ScreenGuard:
     def pieces(self, data: bytes) -> Iterator[tuple[bytes, bool]]:
         """Yield the bytes to show now, and whether they are `harmless.usual`."""
         if not self._parser.between:
-            yield self._parsed(data[:_HEAD_BYTES]), False
+            yield self._filter(data[:_HEAD_BYTES]), False
             data = data[_HEAD_BYTES:]
         if self._parser.between and (end := harmless.usual(data)):
             yield data[:end], True
             data = data[end:]
         if data:
-            yield self._parsed(data), False
+            yield self._filter(data), False
 
-    def _parsed(self, data: bytes) -> bytes:
+    def _filter(self, data: bytes) -> bytes:
         return b"".join(map(self._pass_piece, self._parser.feed(data)))
 
     def _pass_piece(self, piece: Piece) -> bytes:

@@ -79,8 +79,8 @@ def usual(data: bytes) -> int:
         if other.translate(None, _HIGH):
             return 0
         end = _characters(data)
-    found = _UNUSUAL.search(data, 0, end)
-    return end if found is None else found.start()
+    match = _UNUSUAL.search(data, 0, end)
+    return end if match is None else match.start()
 
 
 def _characters(data: bytes) -> int:
@@ -90,19 +90,19 @@ def _characters(data: bytes) -> int:
         data.decode()
     except UnicodeDecodeError as error:
         end = error.start
-    found = _C1.search(data, 0, end)
-    return end if found is None else found.start()
+    match = _C1.search(data, 0, end)
+    return end if match is None else match.start()
 
 
 @lru_cache(maxsize=1024)
 def function(sequence: Function, *, questions: bool) -> bytes:
     """Return an escape or control sequence spelled again."""
-    told = sequence.parameters + sequence.middle + sequence.final
+    text = sequence.parameters + sequence.middle + sequence.final
     if not sequence.kind:
-        return b"\x1b" + told if _PLAIN.fullmatch(told) else b""
-    if _CONTROL.fullmatch(told) or (questions and _QUESTION.fullmatch(told)):
-        return b"\x1b[" + told
-    return _modes(told)
+        return b"\x1b" + text if _PLAIN.fullmatch(text) else b""
+    if _CONTROL.fullmatch(text) or (questions and _QUESTION.fullmatch(text)):
+        return b"\x1b[" + text
+    return _modes(text)
 
 
 def command(body: bytes, *, questions: bool, clipboard: bool) -> bytes:
@@ -112,59 +112,59 @@ def command(body: bytes, *, questions: bool, clipboard: bool) -> bytes:
     body = number + body[len(body) - len(text) - 1 :] if text else number
     match number:
         case b"0" | b"1" | b"2":
-            kept = number + b";" + clean_title(text).encode()
+            spelled = number + b";" + clean_title(text).encode()
         case b"8":
-            kept = _link(body)
+            spelled = _link(body)
         case b"133":
-            kept = _mark(body)
+            spelled = _mark(body)
         case b"52":
             small = clipboard and len(body) <= MAX_CLIPBOARD_BYTES
-            kept = body if small and _COPY.fullmatch(body) else b""
+            spelled = body if small and _COPY.fullmatch(body) else b""
         case b"7":
-            kept = body if _PLACE.fullmatch(body) else b""
+            spelled = body if _PLACE.fullmatch(body) else b""
         case b"9":
-            kept = body if _PROGRESS.fullmatch(body) else b""
+            spelled = body if _PROGRESS.fullmatch(body) else b""
         case _:
             asks = b"?" in body and not questions
-            kept = body if _COLOURS.fullmatch(body) and not asks else b""
-    return b"\x1b]" + kept + b"\x07" if kept else b""
+            spelled = body if _COLOURS.fullmatch(body) and not asks else b""
+    return b"\x1b]" + spelled + b"\x07" if spelled else b""
 
 
 def device_string(body: bytes, *, questions: bool) -> bytes:
     """Return a device control string: a query, a synchronized update, or a sixel picture."""
-    found = device(body)
-    if found is None:
+    introducer = device(body)
+    if introducer is None:
         return b""
-    if found[1] in (b"+q", b"$q"):
+    if introducer[1] in (b"+q", b"$q"):
         known = questions and _DEVICE_QUESTION.fullmatch(body)
     else:
         known = _UPDATE.fullmatch(body) or _SIXEL.fullmatch(body)
     return b"\x1bP" + body + _ST if known else b""
 
 
-def _modes(told: bytes) -> bytes:
+def _modes(text: bytes) -> bytes:
     """Return DEC private modes, without unknown ones."""
-    found = _MODES.fullmatch(told)
-    if found is None or b":" in found[1]:
+    match = _MODES.fullmatch(text)
+    if match is None or b":" in match[1]:
         return b""
-    numbers = [int(each) for each in found[1].split(b";") if each]
+    numbers = [int(each) for each in match[1].split(b";") if each]
     known = [b"%d" % each for each in numbers if each in PRIVATE_MODES or each == 1048]
-    return b"\x1b[?" + b";".join(known) + found[2] if known else b""
+    return b"\x1b[?" + b";".join(known) + match[2] if known else b""
 
 
 def _link(body: bytes) -> bytes:
     """Return a link to the web or to a mail address; another one only ends the link before."""
-    found = _LINK.fullmatch(body)
-    if found is None or not found[2]:
+    match = _LINK.fullmatch(body)
+    if match is None or not match[2]:
         return b"8;;"
-    named = _LINK_ID.search(found[1])
-    return b"8;%b;%b" % (named[1] if named else b"", found[2])
+    named = _LINK_ID.search(match[1])
+    return b"8;%b;%b" % (named[1] if named else b"", match[2])
 
 
 def _mark(body: bytes) -> bytes:
     """Return a mark of where a prompt or a command begins and ends, without the command."""
-    found = _MARK.fullmatch(body)
-    if found is None:
+    match = _MARK.fullmatch(body)
+    if match is None:
         return b""
-    fields = [each for each in found[2].split(b";") if _MARK_FIELD.fullmatch(each)]
-    return b";".join((b"133", found[1], *fields))
+    fields = [each for each in match[2].split(b";") if _MARK_FIELD.fullmatch(each)]
+    return b";".join((b"133", match[1], *fields))

@@ -28,21 +28,21 @@ class Memory:
     def of_folder(self, folder: Path) -> str:
         """Return the sandbox made from `folder` or the nearest folder above it; empty if none."""
         for place in (folder, *folder.parents):
-            found = self.folders.get(str(place))
-            if found:
-                return found
+            sandbox_id = self.folders.get(str(place))
+            if sandbox_id:
+                return sandbox_id
         return ""
 
 
 def recall(environ: Mapping[str, str]) -> Memory:
     """Return the remembered values; nothing when the file is absent or unreadable."""
     try:
-        found = json.loads(_path(environ).read_text())
+        memory = json.loads(_path(environ).read_text())
     except (OSError, ValueError):
         return Memory("", {})
-    if not isinstance(found, dict):
+    if not isinstance(memory, dict):
         return Memory("", {})
-    last, folders = found.get("last"), found.get("folders")
+    last, folders = memory.get("last"), memory.get("folders")
     known = folders if isinstance(folders, dict) else {}
     return Memory(
         last if isinstance(last, str) else "",
@@ -58,14 +58,14 @@ def remember(environ: Mapping[str, str], sandbox_id: str, *, folder: Path | None
     if folder is not None:
         folders.pop(str(folder), None)
         folders[str(folder)] = sandbox_id
-    kept: dict[str, Json] = dict(list(folders.items())[-MAX_FOLDERS:])
-    if before.last == sandbox_id and kept == dict(before.folders):
+    newest: dict[str, Json] = dict(list(folders.items())[-MAX_FOLDERS:])
+    if before.last == sandbox_id and newest == dict(before.folders):
         return
     path = _path(environ)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with NamedTemporaryFile("w", dir=path.parent, delete=False) as new:
-            json.dump({"last": sandbox_id, "folders": kept}, new)
+            json.dump({"last": sandbox_id, "folders": newest}, new)
         Path(new.name).replace(path)
     except OSError:
         return

@@ -9,7 +9,7 @@ import click
 from atoll.client.made.approvals import ApprovalList
 from atoll.domain.duration import parse_duration
 from atoll.domain.errors import AtollError
-from atoll.surfaces.cli.console.candidates import listed, profiles, sandboxes
+from atoll.surfaces.cli.console.candidates import complete_from, profiles, sandboxes
 from atoll.surfaces.cli.console.invocation import Invocation
 from atoll.surfaces.cli.console.moments import use_utc
 from atoll.surfaces.cli.console.references import whole_name
@@ -74,13 +74,13 @@ def sandboxes_argument(*, required: bool = True) -> Callable[[Callable[P, R]], C
 
 def approval_argument(state: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return the argument APPROVAL: one that is in `state`, by id; it completes."""
-    found = listed(
+    completion = complete_from(
         "approvals",
         ApprovalList,
-        lambda found: (one.approval_id for one in found.approvals),
+        lambda listing: (request.approval_id for request in listing.approvals),
         (("state", state),),
     )
-    return click.argument("approval", shell_complete=found)
+    return click.argument("approval", shell_complete=completion)
 
 
 def profile_argument() -> Callable[[Callable[P, R]], Callable[P, R]]:

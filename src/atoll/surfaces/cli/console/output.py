@@ -74,7 +74,7 @@ def show_table(
         _narrow(headings, table, widths, flexible)
     lines = [GAP.join(h.ljust(w) for h, w in zip(headings, widths, strict=True)).rstrip()]
     for row in table:
-        cells = (painted(cell, width) for cell, width in zip(row, widths, strict=True))
+        cells = (paint(cell, width) for cell, width in zip(row, widths, strict=True))
         lines.append(GAP.join(cells).rstrip())
     _print("\n".join(lines), sys.stdout)
 
@@ -96,10 +96,10 @@ def _narrow(
         over -= widths[place] - width
         widths[place] = width
         for row in table:
-            row[place] = middle_cut(row[place], width)
+            row[place] = cut_middle(row[place], width)
 
 
-def middle_cut(name: str, most: int) -> str:
+def cut_middle(name: str, most: int) -> str:
     """Return a name in at most `most` characters. The middle goes first: names differ at the end,
     too."""
     if len(name) <= most:
@@ -108,16 +108,16 @@ def middle_cut(name: str, most: int) -> str:
     return f"{name[:head]}…{name[len(name) - (most - head - 1) :]}"
 
 
-def painted(word: str, width: int = 0) -> str:
+def paint(word: str, width: int = 0) -> str:
     """Return `word` padded to `width`, on a terminal in the colour of the state it names."""
     colour = _STATE_COLOURS.get(word)
     padded = word.ljust(width)
-    if colour is None or not coloured():
+    if colour is None or not uses_colour():
         return padded
     return f"\x1b[{colour}m{word}\x1b[0m" + padded[len(word) :]
 
 
-def coloured() -> bool:
+def uses_colour() -> bool:
     """Return whether to colour: only on a terminal, and never with NO_COLOR (no-color.org)."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
@@ -127,7 +127,7 @@ def _print(text: str, stream: TextIO) -> None:
     stream.flush()
 
 
-def confirmed(question: str, *, yes: bool) -> bool:
+def confirm(question: str, *, yes: bool) -> bool:
     """Ask the person; `yes` answers for them. Without a terminal the answer is no, and a message
     names the option to use."""
     if yes:

@@ -63,36 +63,36 @@ class SandboxPlan:
 
     def over(self, other: "SandboxPlan") -> "SandboxPlan":
         """Return this plan, completed by the options that only `other` sets."""
-        said = {one.name: getattr(self, one.name) for one in fields(self)}
-        return replace(other, **{name: value for name, value in said.items() if value})
+        options = {option.name: getattr(self, option.name) for option in fields(self)}
+        return replace(other, **{name: value for name, value in options.items() if value})
 
-    def anchored(self) -> "SandboxPlan":
+    def anchor(self) -> "SandboxPlan":
         """Return the plan with paths that mean the same from any directory."""
         repo = self.repo
         return replace(
             self,
             repo=_absolute(repo) if repo is not None and is_path(repo) else repo,
-            also=tuple(_anchored(spec) for spec in self.also),
+            also=tuple(_anchor_spec(spec) for spec in self.also),
             instructions=_own_file(self.instructions),
             mirror=None if self.mirror is None else _absolute(self.mirror),
-            mount=tuple(_anchored_pair(spec) for spec in self.mount),
-            copy=tuple(_anchored_pair(spec) for spec in self.copy),
+            mount=tuple(_anchor_pair(spec) for spec in self.mount),
+            copy=tuple(_anchor_pair(spec) for spec in self.copy),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _StoredPlans:
     last: SandboxPlan | None = None
     presets: dict[str, SandboxPlan] = field(default_factory=dict)
 
 
 def preset(environ: Mapping[str, str], name: str) -> SandboxPlan:
     """Return the plan saved as `name`. Raises `NotFound` with the names there are."""
-    kept = _read(environ)
-    if name not in kept.presets:
-        names = ", ".join(sorted(kept.presets)) or "none; `--save-as NAME` keeps one"
+    plans = _read(environ)
+    if name not in plans.presets:
+        names = ", ".join(sorted(plans.presets)) or "none; `--save-as NAME` keeps one"
         raise NotFound(f"no preset is called {name[:80]!r}; there are: {names}")
-    return kept.presets[name]
+    return plans.presets[name]
 
 
 def preset_names(environ: Mapping[str, str]) -> list[str]:
@@ -113,8 +113,8 @@ def last_plan(environ: Mapping[str, str]) -> SandboxPlan:
 def save(environ: Mapping[str, str], plan: SandboxPlan, *, name: str | None) -> None:
     """Keep `plan` as the last one, and under `name`. Raises `Invalid` for an odd name or one too
     many, `Failed` when a name is given and the file cannot be written."""
-    kept = _read(environ)
-    presets = dict(kept.presets)
+    plans = _read(environ)
+    presets = dict(plans.presets)
     if name is not None:
         if not _NAME.match(name):
             raise Invalid(f"{name[:80]!r} cannot name a preset: use a-z, 0-9, - and _")
@@ -125,23 +125,23 @@ def save(environ: Mapping[str, str], plan: SandboxPlan, *, name: str | None) -> 
                 f"remove one from {_path(environ)}"
             )
     try:
-        _write(_path(environ), _Kept(plan, presets))
+        _write(_path(environ), _StoredPlans(plan, presets))
     except OSError as error:
         if name is not None:
             raise Failed(f"the preset cannot be written: {error}") from error
 
 
-def _read(environ: Mapping[str, str]) -> _Kept:
+def _read(environ: Mapping[str, str]) -> _StoredPlans:
     try:
-        return msgspec.json.decode(_path(environ).read_bytes(), type=_Kept)
+        return msgspec.json.decode(_path(environ).read_bytes(), type=_StoredPlans)
     except (OSError, *UNREADABLE):
-        return _Kept()
+        return _StoredPlans()
 
 
-def _write(path: Path, kept: _Kept) -> None:
+def _write(path: Path, plans: _StoredPlans) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with NamedTemporaryFile(dir=path.parent, delete=False) as new:  # 0600
-        new.write(msgspec.json.encode(kept))
+        new.write(msgspec.json.encode(plans))
     Path(new.name).replace(path)
 
 
@@ -155,12 +155,12 @@ def _own_file(instructions: str | None) -> str | None:
     return _absolute(instructions)
 
 
-def _anchored(spec: str) -> str:
+def _anchor_spec(spec: str) -> str:
     repo, mark, rest = spec.partition("#")
     return f"{_absolute(repo)}{mark}{rest}" if is_path(repo) else spec
 
 
-def _anchored_pair(spec: str) -> str:
+def _anchor_pair(spec: str) -> str:
     here, colon, rest = spec.partition(":")
     return f"{_absolute(here)}{colon}{rest}"
 

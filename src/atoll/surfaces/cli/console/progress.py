@@ -35,7 +35,7 @@ class ProgressNote:
         """True when the wait is long enough to be reported."""
         return time.monotonic() - self._since >= PATIENCE_SECONDS
 
-    def tell(self, lines: Iterable[str] = ()) -> None:
+    def report(self, lines: Iterable[str] = ()) -> None:
         """Add lines, and show everything held once it is due."""
         self._held.extend(lines)
         if self.due:

@@ -59,16 +59,16 @@ def pick_id(kind: Kind, reference: str, listed: Callable[[], Iterable[Thing]]) -
     if _is_whole(kind, reference):
         return reference
     things = list(listed())
-    found = _matching_ids(reference, things)
-    if len(found) == 1:
-        return found[0]
+    matches = _matching_ids(reference, things)
+    if len(matches) == 1:
+        return matches[0]
     shown = reference[:MAX_SHOWN]
-    if found:
-        ids = ", ".join(found[:8])
+    if matches:
+        ids = ", ".join(matches[:8])
         raise Conflict(
             f"several {kind.noun}s are meant by {shown!r} ({ids}): use the id", code="ambiguous"
         )
-    known = [name for one in things for name in one if name]
+    known = [name for thing in things for name in thing if name]
     near = did_you_mean(reference, known) or f": `{kind.lists}` shows which there are"
     raise NotFound(f"there is no {kind.noun} {shown!r}{near}")
 
@@ -81,11 +81,11 @@ def _is_whole(kind: Kind, reference: str) -> bool:
 
 def _matching_ids(reference: str, things: Iterable[Thing]) -> list[str]:
     """Return the ids that a reference means: a whole id or name comes before a beginning."""
-    named = [one[0] for one in things if reference and reference in one]
+    named = [thing[0] for thing in things if reference and reference in thing]
     if named:
         return [reference] if reference in named else named
     beginning = _BEGINNING.fullmatch(reference)
-    return [one[0] for one in things if beginning and one[0].startswith(beginning[1])]
+    return [thing[0] for thing in things if beginning and thing[0].startswith(beginning[1])]
 
 
 def whole_name(api: "Callable[[], Client]", name: str) -> str:
@@ -93,7 +93,7 @@ def whole_name(api: "Callable[[], Client]", name: str) -> str:
     if not (name.startswith("sb_") and _BEGINNING.fullmatch(name)):
         return name
     listed = api().sandboxes.list
-    return pick_id(SANDBOX, name, lambda: ((one.sandbox_id, one.name) for one in listed()))
+    return pick_id(SANDBOX, name, lambda: ((row.sandbox_id, row.name) for row in listed()))
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -107,7 +107,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def approval_id(api: "Client", reference: str) -> str:
     """Return the id of an approval, decided or not."""
     listed = api.approvals.list
-    return pick_id(APPROVAL, reference, lambda: ((one.approval_id,) for one in listed().approvals))
+    return pick_id(APPROVAL, reference, lambda: ((row.approval_id,) for row in listed().approvals))
 
 
 def exec_id(api: "Client", sandbox: str, reference: str) -> str:
@@ -115,14 +115,14 @@ def exec_id(api: "Client", sandbox: str, reference: str) -> str:
     if not reference.startswith(EXEC.prefix):
         return reference
     listed = api.execs.list
-    return pick_id(EXEC, reference, lambda: ((one.exec_id,) for one in listed(sandbox).execs))
+    return pick_id(EXEC, reference, lambda: ((row.exec_id,) for row in listed(sandbox).execs))
 
 
 def link_id(api: "Client", sandbox: str, reference: str) -> str:
     """Return the id of a share link of a sandbox, which may be named by its label."""
     listed = api.shares.list
     return pick_id(
-        LINK, reference, lambda: ((one.share_id, one.name) for one in listed(sandbox).shares)
+        LINK, reference, lambda: ((row.share_id, row.name) for row in listed(sandbox).shares)
     )
 
 
@@ -130,7 +130,7 @@ def recording_id(api: "Client", sandbox: str, reference: str) -> str:
     """Return the id of a recording of a sandbox."""
     listed = api.terminals.recordings
     return pick_id(
-        RECORDING, reference, lambda: ((one.recording_id,) for one in listed(sandbox).recordings)
+        RECORDING, reference, lambda: ((row.recording_id,) for row in listed(sandbox).recordings)
     )
 
 
@@ -139,10 +139,10 @@ def terminal_id(api: "Client", sandbox: str, reference: str) -> str:
     a name that several had."""
     if _is_whole(TERMINAL, reference):
         return reference
-    found = sorted(api.terminals.list(sandbox).terminals, key=lambda one: one.started_at)
-    last = {one.name: one.terminal_id for one in found if one.name}
+    rows = sorted(api.terminals.list(sandbox).terminals, key=lambda row: row.started_at)
+    last = {row.name: row.terminal_id for row in rows if row.name}
     return last.get(reference) or pick_id(
-        TERMINAL, reference, lambda: ((one.terminal_id, one.name) for one in found)
+        TERMINAL, reference, lambda: ((row.terminal_id, row.name) for row in rows)
     )
 
 

@@ -18,16 +18,16 @@ SECONDS = 10
 SHOWN = 5
 
 
-def tell_requirements(api: Client, sandbox: Sandbox) -> None:
+def print_requirements(api: Client, sandbox: Sandbox) -> None:
     """Print what each repository seems to need. An error only prints less."""
     for repo in sandbox.repos:
         path = repo.path
         try:
-            found = _ask(api, sandbox, path)
+            requirements = _ask(api, sandbox, path)
         except AtollError:
             return
-        if found:
-            words = ", ".join(_line_of(one) for one in found)
+        if requirements:
+            words = ", ".join(_line_of(requirement) for requirement in requirements)
             note(f"{path} seems to need {words}")
 
 
@@ -36,35 +36,36 @@ def _ask(api: Client, sandbox: Sandbox, path: str) -> tuple[Requirement, ...]:
     request: ExecBody = {"argv": argv, "cwd": WORKSPACE, "stdin": "", "timeout": SECONDS}
     ended = api.execs.run(sandbox.sandbox_id, request)
     try:
-        said = base64.b64decode(ended.stdout, validate=True)
+        output = base64.b64decode(ended.stdout, validate=True)
     except binascii.Error:
         return ()
-    return read_answer(said.decode("ascii", "replace"))
+    return read_answer(output.decode("ascii", "replace"))
 
 
-def _line_of(one: Requirement) -> str:
-    return f"{one.program} ({one.mark}{'' if one.there else ': not in this sandbox'})"
+def _line_of(requirement: Requirement) -> str:
+    absent = "" if requirement.there else ": not in this sandbox"
+    return f"{requirement.program} ({requirement.mark}{absent})"
 
 
-def left_out(sandbox: Sandbox, repo: Repo) -> list[str]:
+def missing_parts(sandbox: Sandbox, repo: Repo) -> list[str]:
     """Return a sentence for each kind of thing that was not brought along, with the command that
     brings it."""
-    said = []
+    sentences = []
     inside = f"atoll exec {name_of(sandbox)} --cwd {shlex.quote(repo.path)} --"
     if paths := repo.submodules:
         more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
-        said.append(
+        sentences.append(
             f"submodules are not laid out ({', '.join(paths[:SHOWN])}{more}): "
             f"`{inside} git submodule update --init --recursive` brings them"
         )
     if count := repo.lfs_files:
         files = f"{count} file{'' if count == 1 else 's'}"
-        said.append(f"{files} of LFS are pointers: `{inside} git lfs pull` brings them")
-    return said
+        sentences.append(f"{files} of LFS are pointers: `{inside} git lfs pull` brings them")
+    return sentences
 
 
-def tell_left_out(sandbox: Sandbox) -> None:
+def print_missing_parts(sandbox: Sandbox) -> None:
     """Print what a new sandbox does not have."""
     for repo in sandbox.repos:
-        for line in left_out(sandbox, repo):
+        for line in missing_parts(sandbox, repo):
             note(f"{repo.path}: {line}")

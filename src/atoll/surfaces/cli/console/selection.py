@@ -42,18 +42,18 @@ def select(invocation: Invocation, api: Client, name: str | None, *, last: bool 
 def _only(api: Client, ended: Sandbox | None = None) -> Sandbox:
     """Return the single sandbox that has not ended, else `ended`, else the single one there is;
     with several, ask the person, or raise a usage error."""
-    found = list(api.sandboxes.list())
-    living = [sandbox for sandbox in found if sandbox.state not in ENDED]
+    sandboxes = list(api.sandboxes.list())
+    living = [sandbox for sandbox in sandboxes if sandbox.state not in ENDED]
     if not living and ended is not None:
         return ended
-    found = living or found
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    sandboxes = living or sandboxes
+    if len(sandboxes) == 1:
+        return sandboxes[0]
+    if not sandboxes:
         raise NotFound("there is no sandbox yet: make one with `atoll new`")
     if can_ask():
-        return found[pick("Which one", [row_of(sandbox) for sandbox in found])]
-    names = ", ".join(name_of(sandbox) for sandbox in found[:8])
+        return sandboxes[pick("Which one", [row_of(sandbox) for sandbox in sandboxes])]
+    names = ", ".join(name_of(sandbox) for sandbox in sandboxes[:8])
     raise click.UsageError(f"This folder has no sandbox of its own. Name one of: {names}")
 
 

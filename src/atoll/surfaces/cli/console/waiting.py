@@ -30,7 +30,7 @@ def wait_ready(api: "Client", sandbox: Sandbox, *, title: str, again: bool = Fal
     reference = sandbox.sandbox_id
     since = sandbox.updated_at if again else ""
     deadline = time.monotonic() + MAX_WAIT_SECONDS
-    told, held = 0, ""
+    count, held = 0, ""
     with ProgressNote(title) as progress:
         while sandbox.state in COMING:
             if waits := place_notice(sandbox):
@@ -44,11 +44,11 @@ def wait_ready(api: "Client", sandbox: Sandbox, *, title: str, again: bool = Fal
             sandbox = api.sandboxes.get(reference, wait_seconds=STEP_SECONDS)
             if sandbox.reason not in ("", held):
                 held = sandbox.reason
-                progress.tell([held])
+                progress.report([held])
             if progress.due or sandbox.state == "failed":
                 lines = log_lines(api, reference, since=since)
-                progress.tell(lines[told:])
-                told = len(lines)
+                progress.report(lines[count:])
+                count = len(lines)
         if sandbox.state not in LIVE:
             reason = sandbox.reason or "no reason was given"
             raise Failed(f"{name_of(sandbox)} is {sandbox.state}: {reason}")
@@ -69,12 +69,12 @@ def wait_ended(
         while not wait({answer}, STEP_SECONDS).done:
             with suppress(AtollError):
                 reason = api.sandboxes.get(reference).reason
-                progress.tell([reason] if reason not in ("", held) else ())
+                progress.report([reason] if reason not in ("", held) else ())
                 held = reason
         return answer.result()
 
 
-def still_stands(sandbox: Sandbox) -> bool:
+def may_still_run(sandbox: Sandbox) -> bool:
     """Report whether a sandbox that was ended may have left something running."""
     return sandbox.state == "destroying" or (sandbox.state == "stopped" and bool(sandbox.reason))
 
@@ -82,7 +82,7 @@ def still_stands(sandbox: Sandbox) -> bool:
 def ended_notice(sandbox: Sandbox) -> str:
     """Return the state of a sandbox that was ended, with what may still run."""
     name = name_of(sandbox)
-    if not still_stands(sandbox):
+    if not may_still_run(sandbox):
         return f"{name} is {sandbox.state}"
     why = (sandbox.reason or "it is not gone yet").rstrip(".") + "."
     if sandbox.leftovers:
@@ -94,7 +94,7 @@ def ended_notice(sandbox: Sandbox) -> str:
     return f"{name} is {sandbox.state}, but may still run: {why} It goes on being tried."
 
 
-def task_begun(api: "Client", sandbox: Sandbox) -> Sandbox:
+def wait_for_task(api: "Client", sandbox: Sandbox) -> Sandbox:
     """Wait until the sandbox's task began, which waits for the set-up. Says why it does not
     begin."""
     name = name_of(sandbox)

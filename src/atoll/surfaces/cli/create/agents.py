@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 0.5
 
 
-def put_right(invocation: Invocation, names: Sequence[str]) -> None:
-    """Ask for what these agents lack. Raises `Failed` when an install does not work out."""
+def prepare_agents(invocation: Invocation, names: Sequence[str]) -> None:
+    """Install these agents and ask for their keys, where that is missing. Raises `Failed` when an
+    install does not work out."""
     from atoll.client.catalogues import AgentCatalogue
 
     catalogue = AgentCatalogue(invocation.api().transport)
@@ -32,15 +33,15 @@ def put_right(invocation: Invocation, names: Sequence[str]) -> None:
         except AtollError:
             return  # a server of another version; it says itself what it lacks
         if agent is not None and agent.state == "not_installed" and "@" not in name:
-            agent = _installed(invocation, catalogue, agent)
+            agent = _offer_install(invocation, catalogue, agent)
         if agent is not None and agent.state == "key_missing":
             _give_key(invocation, agent)
 
 
-def _installed(
+def _offer_install(
     invocation: Invocation, catalogue: "AgentCatalogue", agent: "CatalogueEntry"
 ) -> "CatalogueEntry | None":
-    """Return the agent after a person had it installed, else as it was."""
+    """Offer to install an agent; return the agent as it is afterwards."""
     if not (can_ask() and agent.installable):
         return agent
     import click

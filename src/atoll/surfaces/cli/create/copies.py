@@ -45,8 +45,8 @@ def read_copy(text: str) -> FileCopy:
 
 def send_copies(api: Client, sandbox: str, copies: list[FileCopy]) -> None:
     """Send each, in order."""
-    for one in copies:
-        send(api, str(one.source), SandboxPath(sandbox, one.target))
+    for copy in copies:
+        send(api, str(copy.source), SandboxPath(sandbox, copy.target))
 
 
 def _size(source: Path) -> int:
@@ -56,6 +56,6 @@ def _size(source: Path) -> int:
     for folder, _names, files, at in os.fwalk(source, follow_symlinks=False):
         del folder
         for name in files:
-            found = os.stat(name, dir_fd=at, follow_symlinks=False)
-            total += found.st_size if stat.S_ISREG(found.st_mode) else 0
+            status = os.stat(name, dir_fd=at, follow_symlinks=False)
+            total += status.st_size if stat.S_ISREG(status.st_mode) else 0
     return total

@@ -97,9 +97,9 @@ class PromptKeeper:
                 dir=folder, prefix="prompt-", suffix=".txt", delete=False
             ) as file:
                 file.write(self.data)
-            kept = sorted(folder.glob("prompt-*.txt"), key=lambda one: one.stat().st_mtime)
-            for one in kept[:-MAX_KEPT_PROMPTS]:
-                one.unlink(missing_ok=True)
+            files = sorted(folder.glob("prompt-*.txt"), key=lambda path: path.stat().st_mtime)
+            for path in files[:-MAX_KEPT_PROMPTS]:
+                path.unlink(missing_ok=True)
         except OSError as error:
             note(f"atoll: your prompt could not be kept ({error.strerror}); it was:")
             note(self.data.decode("utf-8", "replace"))

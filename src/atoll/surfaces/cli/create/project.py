@@ -15,11 +15,11 @@ from atoll.client.projects import Projects
 from atoll.client.transport import get
 from atoll.domain.errors import AtollError, Conflict, Forbidden, NotFound, Unavailable
 from atoll.domain.files.secret_look import secret_variables
-from atoll.surfaces.cli.console.output import confirmed, note
+from atoll.surfaces.cli.console.output import confirm, note
 from atoll.surfaces.cli.console.plan import SandboxPlan
 from atoll.surfaces.cli.create.project_proposals import approved_digest
 from atoll.surfaces.cli.transfer.origin import RepositoryOrigin
-from atoll.surfaces.cli.transfer.project_copies import FoundCopies, ProjectCopy, find_copies
+from atoll.surfaces.cli.transfer.project_copies import CopySelection, ProjectCopy, find_copies
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,14 @@ class ProjectUse:
     sets_up: bool = False
 
 
-def considered(
-    api: Client, plan: SandboxPlan, found: list[RepositoryOrigin], *, ask: bool, sends: bool
+def apply_project(
+    api: Client, plan: SandboxPlan, origins: list[RepositoryOrigin], *, ask: bool, sends: bool
 ) -> tuple[SandboxPlan, ProjectUse | None]:
     """Return the plan with the defaults of the first repository's project file, and the project as
     it may be used. `ask`: the person may be asked. `sends`: files can be sent once it is ready."""
-    if not found:
+    if not origins:
         return plan, None
-    origin = found[0]
+    origin = origins[0]
     try:
         project = Projects(api.transport).read(origin.request)
     except NotFound:
@@ -55,34 +55,36 @@ def considered(
     if digest is None:
         return plan, None
     plan = _with_profile(api, plan, project)
-    sets_up = any(one.kind == "setup" for one in project.proposals)
-    return plan, ProjectUse(digest, _sent(api, copies, ask=ask, sends=sends), sets_up)
+    sets_up = any(proposal.kind == "setup" for proposal in project.proposals)
+    return plan, ProjectUse(digest, _files_to_send(api, copies, ask=ask, sends=sends), sets_up)
 
 
-def _find_copies(origin: RepositoryOrigin, project: Project) -> FoundCopies:
-    paths = [one.text for one in project.proposals if one.kind == "copy"]
+def _find_copies(origin: RepositoryOrigin, project: Project) -> CopySelection:
+    paths = [proposal.text for proposal in project.proposals if proposal.kind == "copy"]
     if origin.folder is not None:
         return find_copies(origin.folder, paths)
     why = "it is copied from a checkout of yours only: `atoll new .`"
-    return FoundCopies(refused=tuple((path, why) for path in paths))
+    return CopySelection(refused=tuple((path, why) for path in paths))
 
 
-def _remarks(origin: RepositoryOrigin, copies: FoundCopies) -> dict[str, str]:
+def _remarks(origin: RepositoryOrigin, copies: CopySelection) -> dict[str, str]:
     """Return what is said beside each path."""
     return {
-        **{one.path: f"{len(one.data)} bytes" for one in copies.sent},
-        **{one.path: f"not copied: {why}" for one, why in copies.secret},
+        **{file.path: f"{len(file.data)} bytes" for file in copies.sent},
+        **{file.path: f"not copied: {why}" for file, why in copies.secret},
         **{path: f"not copied: {why}" for path, why in copies.refused},
     }
 
 
-def _sent(api: Client, copies: FoundCopies, *, ask: bool, sends: bool) -> tuple[ProjectCopy, ...]:
+def _files_to_send(
+    api: Client, copies: CopySelection, *, ask: bool, sends: bool
+) -> tuple[ProjectCopy, ...]:
     for path, why in copies.refused:
         note(f"{path} is not copied: {why}")
-    for one, why in copies.secret:
-        note(f"{one.path} is not copied: {why}. `--copy {one.path}:{one.path}` sends it anyway.")
+    for file, why in copies.secret:
+        note(f"{file.path} is not copied: {why}. `--copy {file.path}:{file.path}` sends it anyway.")
         if ask and sys.stdin.isatty():
-            _offer_vault(api, one)
+            _offer_vault(api, file)
     if copies.sent and not sends:
         note("The files of the project are not copied: they are sent once the sandbox is ready.")
         return ()
@@ -92,11 +94,11 @@ def _sent(api: Client, copies: FoundCopies, *, ask: bool, sends: bool) -> tuple[
 def _offer_vault(api: Client, file: ProjectCopy) -> None:
     """Offer to store each secret variable of a file: inside there is a placeholder, and requests
     receive the value on their way out, to hosts that the person approves."""
-    known = {one.env for one in api.secrets.list().secrets}
+    known = {secret.env for secret in api.secrets.list().secrets}
     for name, value in secret_variables(file.data):
         if name in known:
             note(f"{name} is in the vault already")
-        elif confirmed(f"Keep {name} in the vault instead, with a placeholder inside?", yes=False):
+        elif confirm(f"Keep {name} in the vault instead, with a placeholder inside?", yes=False):
             _store(api, name, value)
 
 
@@ -150,15 +152,15 @@ def copy_files(api: Client, made: Sandbox, origin: RepositoryOrigin) -> int:
         raise Conflict(
             f"this is no checkout of {project.repository}: run it in the one that has the files"
         )
-    found = find_copies(origin.folder, project.copies)
-    sent = _sent(api, found, ask=True, sends=True)
-    for one in sent:
-        note(f"  {one.path} ({len(one.data)} bytes)")
+    copies = find_copies(origin.folder, project.copies)
+    sent = _files_to_send(api, copies, ask=True, sends=True)
+    for file in sent:
+        note(f"  {file.path} ({len(file.data)} bytes)")
     if not sent:
         return 0
     if not sys.stdin.isatty():
         raise Forbidden("sending files needs a person at a terminal")
-    if not confirmed(f"Send them into {made.name}?", yes=False):
+    if not confirm(f"Send them into {made.name}?", yes=False):
         return 0
     _send(api, made.sandbox_id, made.repos[0].path, sent)
     return len(sent)
@@ -169,9 +171,9 @@ def _key(api: Client, origin: RepositoryOrigin) -> str:
 
 
 def _send(api: Client, sandbox: str, folder: str, files: tuple[ProjectCopy, ...]) -> None:
-    for one in files:
-        place = f"{folder}/{one.path}"
-        if "/" in one.path:
+    for file in files:
+        place = f"{folder}/{file.path}"
+        if "/" in file.path:
             api.files.make_directory(sandbox, place.rpartition("/")[0])
-        api.files.write(sandbox, place, iter((one.data,)), mode=one.mode)
-        note(f"copied {one.path} ({len(one.data)} bytes)")
+        api.files.write(sandbox, place, iter((file.data,)), mode=file.mode)
+        note(f"copied {file.path} ({len(file.data)} bytes)")

@@ -51,9 +51,10 @@ def show_project(project: Project, remarks: Mapping[str, str] = _NOTHING) -> Non
 
 
 def _show(proposals: list[Proposal], mark: str, remarks: Mapping[str, str]) -> None:
-    for one in proposals:
-        remark = remarks.get(one.text, "") if one.kind == "copy" else ""
-        note(f"  {mark} {_WORDS.get(one.kind, one.kind)}: {one.text}{remark and f' ({remark})'}")
+    for proposal in proposals:
+        remark = remarks.get(proposal.text, "") if proposal.kind == "copy" else ""
+        act = _WORDS.get(proposal.kind, proposal.kind)
+        note(f"  {mark} {act}: {proposal.text}{remark and f' ({remark})'}")
 
 
 def approved_digest(

@@ -11,7 +11,7 @@ from atoll.surfaces.cli.console.plan import SandboxPlan
 from atoll.surfaces.cli.console.selection import can_ask, pick
 
 
-def asked_plan(invocation: Invocation) -> SandboxPlan:
+def ask_plan(invocation: Invocation) -> SandboxPlan:
     """Return the plan that the person chose; an empty plan without a terminal."""
     if not can_ask():
         return SandboxPlan()
@@ -35,7 +35,7 @@ def _agent(invocation: Invocation) -> str | None:
     if invocation.environ.get("ATOLL_URL"):
         return None  # what is installed there is not known here
     shelf = invocation.host().agents(invocation.home.absolute())
-    names = [one.agent.name for one in shelf.list() if one.versions]
+    names = [program.agent.name for program in shelf.list() if program.versions]
     if not names:
         return None
     number = pick("Who works in it", ("you, at a shell", *names))

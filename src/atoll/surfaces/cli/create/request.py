@@ -26,13 +26,13 @@ from atoll.surfaces.cli.create.route_options import options_of
 from atoll.surfaces.cli.transfer.origin import RepositoryOrigin
 
 
-def create_body(job: Job, found: list[RepositoryOrigin], env: dict[str, str]) -> CreateBody:
+def create_body(job: Job, origins: list[RepositoryOrigin], env: dict[str, str]) -> CreateBody:
     """Return the request for one sandbox. Raises `Invalid` for instructions that cannot be read."""
     plan = job.plan
     consumer: ConsumerBody = {
         "actor": "adm",
         "harness": "atoll-cli",
-        "session_id": _consumer_key(job, found),
+        "session_id": _consumer_key(job, origins),
     }
     # A kept plan may hold a word of another version: the server checks it.
     workspace: WorkspaceBody = {
@@ -56,7 +56,7 @@ def create_body(job: Job, found: list[RepositoryOrigin], env: dict[str, str]) ->
         "setup_metadata": _setup(plan.instructions, plan.secret),
         "inputs": _inputs(plan.compose) if plan.compose else {},
         "env": env,
-        "repos": [origin.request for origin in found],
+        "repos": [origin.request for origin in origins],
         "prompt": None if job.prompts_later else job.prompt,
         "task": {} if job.prompts_later or job.prompt is None else given(task),
         "project": _project(job),
@@ -82,12 +82,12 @@ def _work(plan: SandboxPlan) -> TaskBody:
 def _setup(instructions: str | None, secrets: tuple[str, ...]) -> SetupBody:
     """Return the secrets, and where the instructions are or the text of a local file. Raises
     `Invalid`."""
-    found: SetupBody = {"secret_refs": list(secrets)} if secrets else {}
+    body: SetupBody = {"secret_refs": list(secrets)} if secrets else {}
     if instructions is None:
-        return found
+        return body
     if instructions.startswith(REPO):
-        return {**found, "instructions_ref": instructions}
-    return {**found, "instructions": _text_of("--instructions", instructions)}
+        return {**body, "instructions_ref": instructions}
+    return {**body, "instructions": _text_of("--instructions", instructions)}
 
 
 def _inputs(compose: str) -> InputsBody:
@@ -104,13 +104,13 @@ def _text_of(option: str, file: str) -> str:
         raise Invalid(f"{option} {file} cannot be read: {error}") from error
 
 
-def _consumer_key(job: Job, found: list[RepositoryOrigin]) -> str | None:
+def _consumer_key(job: Job, origins: list[RepositoryOrigin]) -> str | None:
     """Return the consumer, for profiles with one sandbox each: a repository and its branch, which
     a prompt names where the plan does not."""
     plan = job.plan
-    if not found:
+    if not origins:
         return plan.mirror
-    first = found[0].request
+    first = origins[0].request
     proposed = None if job.prompt is None else branch_of_task(job.prompt)
     if proposed and job.group and plan.agent:
         proposed = branch_for_agent(proposed, plan.agent)

@@ -11,7 +11,7 @@ from atoll.domain.hosts.reading import read_cost
 from atoll.surfaces.cli.console.plan import SandboxPlan
 from atoll.wire.words.routes import ExecutionMode, Strategy
 
-STRATEGIES = [one.value for one in Strategy]
+STRATEGIES = [strategy.value for strategy in Strategy]
 MODES = [mode.value for mode in ExecutionMode]
 
 

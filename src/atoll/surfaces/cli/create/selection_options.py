@@ -15,7 +15,7 @@ from atoll.wire.words.walls import IsolationLevel
 P = ParamSpec("P")
 R = TypeVar("R")
 
-LEVELS = [one.value for one in IsolationLevel]
+LEVELS = [level.value for level in IsolationLevel]
 
 
 def selection_options(function: Callable[P, R]) -> Callable[P, R]:

@@ -41,13 +41,13 @@ def meant(word: str, following: Sequence[str]) -> str:
     """Return the command that `word` stands for; empty when it is no alias. `status` of a sandbox
     is `info`, and of everything `list`."""
     if word == "status":
-        return "info" if any(not one.startswith("-") for one in following) else "list"
+        return "info" if any(not argument.startswith("-") for argument in following) else "list"
     return _ALIASES.get(word, "")
 
 
 def unknown(word: str, commands: Iterable[str]) -> str:
     """Return the message about a word that is no command."""
-    said = f"there is no command `{word[:MAX_SHOWN]}`"
+    message = f"there is no command `{word[:MAX_SHOWN]}`"
     if word in _HINTS:
-        return f"{said}: {_HINTS[word]}"
-    return said + (did_you_mean(word, commands) or "; `atoll --help` lists them")
+        return f"{message}: {_HINTS[word]}"
+    return message + (did_you_mean(word, commands) or "; `atoll --help` lists them")

@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 from atoll.client.made.library.changes import TreeChanges
 from atoll.client.transport import Call, at
 from atoll.domain.errors import AtollError
-from atoll.surfaces.cli.console.candidates import COMPLETION_SECONDS, Candidates, offered
+from atoll.surfaces.cli.console.candidates import COMPLETION_SECONDS, Candidates, filter_names
 from atoll.surfaces.cli.console.invocation import Invocation
 
 
@@ -27,11 +27,11 @@ def changed_paths(against: str = "uncommitted") -> Candidates:
         query = (("against", against), ("repo", str(context.params.get("repo") or 0)))
         try:
             call = Call("GET", at("sandboxes", name, "changes"), query, timeout=COMPLETION_SECONDS)
-            found = invocation.api().transport.read(TreeChanges, call)
+            changes = invocation.api().transport.read(TreeChanges, call)
         except (AtollError, OSError):
             return []
-        names = _next(typed, (file.path for file in found.files))
-        return [CompletionItem(one) for one in offered(names, typed)]
+        names = _next(typed, (file.path for file in changes.files))
+        return [CompletionItem(path) for path in filter_names(names, typed)]
 
     return candidates
 

@@ -19,8 +19,8 @@ class DockerOrder(click.Command):
 
 def marked(command: click.Command, words: Sequence[str]) -> list[str]:
     """Return the words with `--` before the first one after the name that is no option."""
-    options = [one for one in command.params if isinstance(one, click.Option)]
-    with_value = {name for one in options if not one.is_flag for name in one.opts}
+    options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+    with_value = {name for option in options if not option.is_flag for name in option.opts}
     named, place = False, 0
     while place < len(words):
         word = words[place]

@@ -52,14 +52,19 @@ def _transport(environ: Mapping[str, str]) -> "Transport":
 def _exec(environ: Mapping[str, str], name: str, argv: Sequence[str]) -> int:
     from atoll.client.made.execs import Exec
     from atoll.client.transport import post
-    from atoll.surfaces.cli.console.following import MAX_OUTPUT_BYTES, Following, end_code, piped
+    from atoll.surfaces.cli.console.following import (
+        MAX_OUTPUT_BYTES,
+        ExecFollower,
+        end_code,
+        is_stdin_piped,
+    )
 
     transport = _transport(environ)
-    feed = piped()
+    feed = is_stdin_piped()
     body: dict[str, object] = {"background": True, "max_output_bytes": MAX_OUTPUT_BYTES}
     body["argv"] = list(argv)
     if not feed:
         body["stdin"] = ""
     started = transport.read(Exec, post("sandboxes", name, "exec", value=body))
-    following = Following(transport, name, started.exec_id, quiet=False)
+    following = ExecFollower(transport, name, started.exec_id, quiet=False)
     return end_code(following.run(feed=feed, forget=True))

@@ -18,7 +18,7 @@ from atoll.client.made.sandboxes.views import Sandbox
 from atoll.client.made.terminals import TerminalList
 from atoll.client.transport import Call, at
 from atoll.domain.errors import AtollError
-from atoll.surfaces.cli.console.candidates import COMPLETION_SECONDS, offered, sandbox_names
+from atoll.surfaces.cli.console.candidates import COMPLETION_SECONDS, filter_names, sandbox_names
 from atoll.surfaces.cli.console.invocation import Invocation
 
 GIT_SECONDS = 2.0
@@ -28,14 +28,14 @@ def remote_paths(context: click.Context, _: click.Parameter, typed: str) -> list
     """Complete `NAME:PATH`; without a colon the names, and files of this machine."""
     if typed.startswith((".", "/", "~", "-")):
         return [CompletionItem(typed, type="file")]
-    found = _complete(context, typed, _entries)
-    return found or ([] if ":" in typed else [CompletionItem(typed, type="file")])
+    completions = _complete(context, typed, _entries)
+    return completions or ([] if ":" in typed else [CompletionItem(typed, type="file")])
 
 
 def recordings(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete `NAME:RECORDING`, or a file."""
-    found = _complete(context, typed, _recordings)
-    return found or [CompletionItem(typed, type="file")]
+    completions = _complete(context, typed, _recordings)
+    return completions or [CompletionItem(typed, type="file")]
 
 
 def branches(_context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
@@ -47,7 +47,7 @@ def branches(_context: click.Context, _: click.Parameter, typed: str) -> list[Co
         done = subprocess.run(asked, capture_output=True, timeout=GIT_SECONDS, check=False)
     except (OSError, subprocess.SubprocessError):
         return []
-    return _items(offered(done.stdout.decode("utf-8", "replace").splitlines(), typed))
+    return _items(filter_names(done.stdout.decode("utf-8", "replace").splitlines(), typed))
 
 
 _Inside = Callable[[Invocation, str, str], Iterable[str]]
@@ -105,7 +105,7 @@ def _complete_names(
     if invocation is None:
         return []
     try:
-        return _items(offered(names(invocation), typed))
+        return _items(filter_names(names(invocation), typed))
     except (AtollError, OSError):
         return []
 
@@ -118,8 +118,9 @@ def _complete(context: click.Context, typed: str, inside: _Inside) -> list[Compl
     try:
         if not colon:
             names = sandbox_names(invocation.api(), seconds=COMPLETION_SECONDS)
-            return _items(offered((f"{one}:" for one in names), typed))
-        return _items(offered((f"{name}:{one}" for one in inside(invocation, name, rest)), typed))
+            return _items(filter_names((f"{label}:" for label in names), typed))
+        labels = (f"{name}:{label}" for label in inside(invocation, name, rest))
+        return _items(filter_names(labels, typed))
     except (AtollError, OSError):
         return []
 
@@ -136,34 +137,34 @@ def _entries(invocation: Invocation, name: str, rest: str) -> Iterable[str]:
 def _recordings(invocation: Invocation, name: str, _rest: str) -> Iterable[str]:
     place = at("sandboxes", name, "recordings")
     call = Call("GET", place, timeout=COMPLETION_SECONDS)
-    found = invocation.api().transport.read(RecordingList, call)
-    return (one.recording_id for one in found.recordings)
+    listing = invocation.api().transport.read(RecordingList, call)
+    return (recording.recording_id for recording in listing.recordings)
 
 
 def _inner_branches(invocation: Invocation, name: str, _rest: str) -> Iterable[str]:
     call = Call("GET", at("sandboxes", name), timeout=COMPLETION_SECONDS)
-    return (one.branch for one in invocation.api().transport.read(Sandbox, call).repos)
+    return (repo.branch for repo in invocation.api().transport.read(Sandbox, call).repos)
 
 
 def _links(invocation: Invocation, name: str, _rest: str) -> Iterable[str]:
     call = Call("GET", at("sandboxes", name, "shares"), timeout=COMPLETION_SECONDS)
-    return (one.share_id for one in invocation.api().transport.read(ShareList, call).shares)
+    return (share.share_id for share in invocation.api().transport.read(ShareList, call).shares)
 
 
 def _terminals(invocation: Invocation, name: str, _rest: str) -> Iterable[str]:
     call = Call("GET", at("sandboxes", name, "terminals"), timeout=COMPLETION_SECONDS)
-    found = invocation.api().transport.read(TerminalList, call)
-    return (one.terminal_id for one in found.terminals)
+    listing = invocation.api().transport.read(TerminalList, call)
+    return (terminal.terminal_id for terminal in listing.terminals)
 
 
 def _commits(invocation: Invocation, name: str, _rest: str) -> Iterable[str]:
     call = Call("GET", at("sandboxes", name, "commits"), timeout=COMPLETION_SECONDS)
-    return (one.commit for one in invocation.api().transport.read(CommitPage, call).commits)
+    return (commit.commit for commit in invocation.api().transport.read(CommitPage, call).commits)
 
 
 def _items_of(invocation: Invocation) -> Iterable[str]:
     call = Call("GET", at("inbox"), timeout=COMPLETION_SECONDS)
-    return (one.id for one in invocation.api().transport.read(InboxList, call).items)
+    return (entry.id for entry in invocation.api().transport.read(InboxList, call).items)
 
 
 def _items(names: Iterable[str]) -> list[CompletionItem]:

@@ -45,6 +45,6 @@ class Several:
     def _report(self, thing: str, error: AtollError) -> None:
         from atoll.surfaces.cli.dispatch.usage import of_error  # loaded late: most runs have none
 
-        said = of_error(error, self._invocation.api())
-        note(f"atoll: {said}" if thing in said else f"atoll: {thing}: {said}")
+        message = of_error(error, self._invocation.api())
+        note(f"atoll: {message}" if thing in message else f"atoll: {thing}: {message}")
         self._code = self._code or exit_code(error)

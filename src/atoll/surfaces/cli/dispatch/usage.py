@@ -67,8 +67,8 @@ def of_click(wrong: click.ClickException) -> str:
         case click.BadParameter():
             return f"`{_parameter(wrong)}` cannot be this: {_sentence(wrong.message)}"
         case click.UsageError():
-            said = _reworded(wrong.message, context) or _sentence(wrong.format_message())
-            return said if "`" in said else f"{said}{_help(command)}"
+            message = _reworded(wrong.message, context) or _sentence(wrong.format_message())
+            return message if "`" in message else f"{message}{_help(command)}"
         case _:  # a file that cannot be opened, and the like
             return _sentence(wrong.format_message())
 
@@ -79,13 +79,13 @@ def _reworded(message: str, context: click.Context | None) -> str:
     if context is None:
         return ""
     command = context.command_path
-    if found := _NO_COMMAND.fullmatch(message):
+    if match := _NO_COMMAND.fullmatch(message):
         group = context.command
         known = group.list_commands(context) if isinstance(group, click.Group) else []
-        near = did_you_mean(found[1], known) or f"; `{command} --help` lists them"
-        return f"there is no command `{command} {found[1][:MAX_SHOWN]}`{near}"
-    if found := _TOO_MANY.fullmatch(message):
-        return f"`{command}` takes no `{found[1][:MAX_SHOWN]}`{_help(command)}"
+        near = did_you_mean(match[1], known) or f"; `{command} --help` lists them"
+        return f"there is no command `{command} {match[1][:MAX_SHOWN]}`{near}"
+    if match := _TOO_MANY.fullmatch(message):
+        return f"`{command}` takes no `{match[1][:MAX_SHOWN]}`{_help(command)}"
     return ""
 
 
@@ -100,29 +100,29 @@ def _missing(parameter: click.Parameter | None) -> str:
 def of_error(error: AtollError, api: Client) -> str:
     """Return the line about an error, of ours or of the server. Of a name that does not exist it
     names the nearest one that does; of a fault of the server, the request that its log names."""
-    said = _sentence(error.message)
+    line = _sentence(error.message)
     named = error.request_id
-    if named and named not in said and isinstance(error, Failed | Unavailable):
-        said += f" (request {named})"
+    if named and named not in line and isinstance(error, Failed | Unavailable):
+        line += f" (request {named})"
     if not isinstance(error, NotFound):
-        return said
-    if absent := _ABSENT.fullmatch(said):
+        return line
+    if absent := _ABSENT.fullmatch(line):
         what, kind, name = absent.groups()
         known, command = _KINDS[kind]
         with suppress(AtollError, OSError):
             if near := did_you_mean(name, known(api, seconds=COMPLETION_SECONDS)):
                 return what + near
         return f"{what}: `{command}` shows which there are"
-    if unknown := _UNKNOWN_ID.fullmatch(said):
+    if unknown := _UNKNOWN_ID.fullmatch(line):
         return f"{unknown[1]}: `{_LISTS[unknown[2]]}` shows which there are"
-    return said
+    return line
 
 
 def _sentence(text: str) -> str:
     first, space, rest = text.strip().partition(" ")
-    said = (first.lower() if first in _SENTENCE_WORDS else first) + space + rest
-    said = " ".join(said.splitlines())
-    return said.removesuffix(".") if ". " not in said else said
+    sentence = (first.lower() if first in _SENTENCE_WORDS else first) + space + rest
+    sentence = " ".join(sentence.splitlines())
+    return sentence.removesuffix(".") if ". " not in sentence else sentence
 
 
 def _help(command: str) -> str:
@@ -132,8 +132,9 @@ def _help(command: str) -> str:
 def _options(context: click.Context | None) -> list[str]:
     if context is None:
         return []
-    options = [one for one in context.command.params if isinstance(one, click.Option)]
-    return [name for one in options for name in (*one.opts, *one.secondary_opts)] + ["--help"]
+    options = [option for option in context.command.params if isinstance(option, click.Option)]
+    names = [name for option in options for name in (*option.opts, *option.secondary_opts)]
+    return [*names, "--help"]
 
 
 def _parameter(wrong: click.BadParameter) -> str:

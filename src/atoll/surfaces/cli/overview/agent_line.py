@@ -29,11 +29,11 @@ def agents_line(agents: Sequence[SandboxAgent], *, wanted: str) -> str:
 def status_line(status: AgentStatus) -> str:
     """Return one line: `works 3m: npm test`, `needs you 1m: Allow Bash?`."""
     words = WORDS.get(status.status, status.status)
-    told = {"working": status.on, "done": _result(status)}.get(
+    detail = {"working": status.on, "done": _result(status)}.get(
         status.status, status.question or status.reason
     )
     for_how_long = f" {age(status.since)}" if status.status != "stopped" else ""
-    return f"{words}{for_how_long}" + (f": {_cut(told)}" if told else "")
+    return f"{words}{for_how_long}" + (f": {_cut(detail)}" if detail else "")
 
 
 def _result(status: AgentStatus) -> str:

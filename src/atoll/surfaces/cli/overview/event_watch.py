@@ -53,7 +53,7 @@ class EventWatch:
 
 
 @contextmanager
-def watching(transport: Transport, kinds: tuple[str, ...]) -> Iterator[EventWatch]:
+def watch_events(transport: Transport, kinds: tuple[str, ...]) -> Iterator[EventWatch]:
     """Watch events whose kinds begin with one of `kinds`."""
     watch = EventWatch(transport, kinds)
     # A daemon: it may block in a read, and the process must still end.

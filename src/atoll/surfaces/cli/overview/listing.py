@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from atoll.client.made.sandboxes.views import Sandbox
 from atoll.domain.errors import AWAY
 from atoll.surfaces.cli.console.moments import age
-from atoll.surfaces.cli.console.output import clean, middle_cut, note, show_json, show_table
+from atoll.surfaces.cli.console.output import clean, cut_middle, note, show_json, show_table
 from atoll.surfaces.cli.console.waiting import end_notice, name_of
 from atoll.surfaces.cli.overview.agent_line import agents_line
 
@@ -29,16 +29,16 @@ alike."""
 HEADINGS = ("NAME", "STATE", "STATUS", "AGE", "PROFILE", "AGENT", "REPOSITORY")
 
 
-def show_sandboxes(found: list[Sandbox], *, as_json: bool) -> None:
+def show_sandboxes(sandboxes: list[Sandbox], *, as_json: bool) -> None:
     """Print the list, those that need their person first: a table with the notices of those that
     end soon or are on a machine that is away, or JSON."""
-    found = sorted(found, key=_needs_nobody)
+    sandboxes = sorted(sandboxes, key=_needs_nobody)
     if as_json:
-        show_json({"sandboxes": [row.value for row in found], "next": None})
-    elif found:
-        names = shown_names([name_of(one) for one in found])
-        show_table(HEADINGS, map(_row, found, names), flexible=FLEXIBLE)
-        for words in filter(None, (*map(end_notice, found), *map(_away_notice, found))):
+        show_json({"sandboxes": [row.value for row in sandboxes], "next": None})
+    elif sandboxes:
+        names = shown_names([name_of(sandbox) for sandbox in sandboxes])
+        show_table(HEADINGS, map(_row, sandboxes, names), flexible=FLEXIBLE)
+        for words in filter(None, (*map(end_notice, sandboxes), *map(_away_notice, sandboxes))):
             note(words)
     else:
         note("no sandboxes: make one with `atoll new`")
@@ -49,7 +49,7 @@ def shown_names(names: Sequence[str]) -> list[str]:
     two of them would look alike."""
     if not sys.stdout.isatty():
         return list(names)
-    cut = [middle_cut(name, MAX_SHOWN) for name in names]
+    cut = [cut_middle(name, MAX_SHOWN) for name in names]
     return [
         short if cut.count(short) == 1 else name for name, short in zip(names, cut, strict=True)
     ]

@@ -23,49 +23,49 @@ _WORDS = ("text", "command", "query", "message", "reason")
 """Members of what an agent says that a person reads first."""
 
 
-def followed(transport: Transport, worker_id: str, *, after: int) -> Iterator[WorkerEvent]:
-    """Yield the events after a number until the worker is removed, as `listened`."""
-    for said in listened(transport, worker_id, after=after):
-        if isinstance(said, WorkerEvent):
-            yield said
+def follow_events(transport: Transport, worker_id: str, *, after: int) -> Iterator[WorkerEvent]:
+    """Yield the events after a number until the worker is removed, as `follow_stream`."""
+    for frame in follow_stream(transport, worker_id, after=after):
+        if isinstance(frame, WorkerEvent):
+            yield frame
 
 
-def listened(
+def follow_stream(
     transport: Transport, worker_id: str, *, after: int
 ) -> Iterator[WorkerEvent | WorkerDelta]:
     """Yield the events after a number, and between them what the agent says, until the worker is
     removed; each connection resumes after the last event yielded. Raises what a request raises;
     `Unavailable` is waited out once a server has answered. `StaleCursor` where events after the
     number are no longer kept."""
-    told: bool | None = None
+    reported: bool | None = None
     while True:
         try:
             with _open_stream(transport, stream_call(worker_id, after)) as stream:
-                told = False
-                for said in _frames(stream):
-                    after = max(after, _seq_of(said))
-                    yield said
-                    if _is_last(said):
+                reported = False
+                for frame in _frames(stream):
+                    after = max(after, _seq_of(frame))
+                    yield frame
+                    if _is_last(frame):
                         return
         except Unavailable as error:
-            told = _waited_out(error, told)
+            reported = _note_outage(error, reported)
         time.sleep(PAUSE_SECONDS)
 
 
-def _waited_out(error: Unavailable, told: bool | None) -> bool:
+def _note_outage(error: Unavailable, reported: bool | None) -> bool:
     """Say once that the server is away. Raises the error where none has ever answered."""
-    if told is None:
+    if reported is None:
         raise error
-    if not told:
+    if not reported:
         note(f"atoll: {error.message}; waiting for the server to come back")
     return True
 
 
-def tailed(
+def read_tail(
     transport: Transport, worker_id: str, *, after: int, tail_ms: int
 ) -> Iterator[WorkerEvent | WorkerDelta]:
-    """Yield what `listened` yields: the events that are there, and what comes within a time. Raises
-    what a request raises."""
+    """Yield what `follow_stream` yields: the events that are there, and what comes within a time.
+    Raises what a request raises."""
     with _open_stream(transport, stream_call(worker_id, after, tail_ms=tail_ms)) as stream:
         yield from _frames(stream)
 
@@ -77,16 +77,16 @@ def _open_stream(transport: Transport, call: Call) -> Iterator[Stream]:
         with transport.open(call) as stream:
             yield stream
     except StaleCursor as error:
-        said = f"{error.message.rstrip('.')} (`--after` takes that number)"
-        raise StaleCursor(said, resume_after=error.resume_after) from error
+        message = f"{error.message.rstrip('.')} (`--after` takes that number)"
+        raise StaleCursor(message, resume_after=error.resume_after) from error
 
 
-def _seq_of(said: WorkerEvent | WorkerDelta) -> int:
-    return said.seq if isinstance(said, WorkerEvent) else 0
+def _seq_of(frame: WorkerEvent | WorkerDelta) -> int:
+    return frame.seq if isinstance(frame, WorkerEvent) else 0
 
 
-def _is_last(said: WorkerEvent | WorkerDelta) -> bool:
-    return isinstance(said, WorkerEvent) and said.event_type == LAST_EVENT
+def _is_last(frame: WorkerEvent | WorkerDelta) -> bool:
+    return isinstance(frame, WorkerEvent) and frame.event_type == LAST_EVENT
 
 
 def _frames(stream: Stream) -> Iterator[WorkerEvent | WorkerDelta]:
@@ -94,12 +94,12 @@ def _frames(stream: Stream) -> Iterator[WorkerEvent | WorkerDelta]:
     lines = ServerSentLines()
     with suppress(Unavailable):
         for line in stream.lines():
-            if found := lines.read(line):
-                yield read_said(found.kind, found.data)
+            if event := lines.read(line):
+                yield read_said(event.kind, event.data)
 
 
-class Pieces:
-    """Print of what an agent says piece by piece: the pieces of one item stand together."""
+class PiecePrinter:
+    """Printer of an agent's words, piece by piece: the pieces of one message stand together."""
 
     def __init__(self, *, as_json: bool) -> None:
         self._as_json = as_json
@@ -134,12 +134,12 @@ def worker_line(event: WorkerEvent) -> str:
     """Return `seq  at  type or method  [question ID]  words` of an event."""
     question = f"question {event.question}" if event.question else ""
     words = [str(event.seq), moment(event.at), event.method or event.event_type, question]
-    said = " ".join(_said(event).split())
-    words.append(said if len(said) <= MAX_WORDS else said[: MAX_WORDS - 1] + "…")
+    text = " ".join(_spoken_text(event).split())
+    words.append(text if len(text) <= MAX_WORDS else text[: MAX_WORDS - 1] + "…")
     return "  ".join(filter(None, words))
 
 
-def _said(event: WorkerEvent) -> str:
+def _spoken_text(event: WorkerEvent) -> str:
     if event.event_type == "worker.event":
         return _words(_params(event))
     if event.event_type == "worker.request.received":
@@ -156,9 +156,9 @@ def _piece(piece: WorkerDelta) -> str:
 
 def _params(event: WorkerEvent) -> Mapping[str, Json]:
     with suppress(Failed):
-        found = event.params
-        if isinstance(found, Mapping):
-            return found
+        params = event.params
+        if isinstance(params, Mapping):
+            return params
     return {}
 
 

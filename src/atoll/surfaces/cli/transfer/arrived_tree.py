@@ -31,7 +31,7 @@ class Notices:
     renamed: list[str] = field(default_factory=list)
     flagged: list[str] = field(default_factory=list)
 
-    def tell(self) -> None:
+    def print(self) -> None:
         """Print the findings, each list cut at ten names."""
         for what, names in (
             ("left out links that lead out of the tree, and special files", self.left_out),
@@ -50,10 +50,10 @@ def refuse_within_repository(target: Path) -> None:
 
     Git looks upwards from where it runs. It stops at a work tree, and so does this.
     """
-    found = _repository_around(target)
-    if found is not None:
+    repository = _repository_around(target)
+    if repository is not None:
         raise Invalid(
-            f"{target} would be part of a git repository at {found}, whose settings run here: "
+            f"{target} would be part of a git repository at {repository}, whose settings run here: "
             "name another place"
         )
 
@@ -90,17 +90,17 @@ def entry_names(folder: Path) -> list[str]:
 
 def take_repositories_out(tree: Path, notices: Notices) -> None:
     """Remove what git would take for a repository. Raises `Invalid` where all of it is one."""
-    found = repositories(path for path, _ in entries(tree))
-    if "" in found:
+    folders = repositories(path for path, _ in entries(tree))
+    if "" in folders:
         raise Invalid(
             "this folder is a git repository, which is never copied out as one: `atoll pull` "
             "fetches its commits, and `atoll cp NAME:PATH -` its files as tar"
         )
     for path, mode in entries(tree):
-        if judge(path, found) is FileDecision.STAYS:
+        if judge(path, folders) is FileDecision.STAYS:
             notices.stayed.append(path)
             _remove(tree / path)
-        elif _is_flagged(path, found, mode):
+        elif _is_flagged(path, folders, mode):
             notices.flagged.append(path)
 
 
@@ -108,14 +108,14 @@ def disarm_repositories(tree: Path, notices: Notices) -> None:
     """Give other names to what makes repositories, so that all of it is kept and git finds none.
     Raises `Invalid` where such a name is taken."""
     listed = list(entries(tree))
-    found = repositories(path for path, _ in listed)
+    folders = repositories(path for path, _ in listed)
     # The deepest first: a path stays good until what lies below it is done.
     for path, mode in reversed(listed):
-        kept_as = aside(path, found)
+        kept_as = aside(path, folders)
         if kept_as is not None:
             _rename(tree / path, kept_as)
             notices.renamed.append(path)
-        elif _is_flagged(path, found, mode):
+        elif _is_flagged(path, folders, mode):
             notices.flagged.append(path)
     notices.renamed.sort()
     notices.flagged.sort()
@@ -131,9 +131,9 @@ def entries(tree: Path) -> Iterator[tuple[str, int]]:
         names[:] = sorted(name for name in names if os.path.lexists(Path(folder, name)))
 
 
-def _is_flagged(path: str, found: frozenset[str], mode: int) -> bool:
+def _is_flagged(path: str, folders: frozenset[str], mode: int) -> bool:
     program = stat.S_ISREG(mode) and bool(mode & 0o111)
-    verdict = judge(path, found, executable=program)
+    verdict = judge(path, folders, executable=program)
     return verdict is FileDecision.FLAGGED and not stat.S_ISDIR(mode)
 
 

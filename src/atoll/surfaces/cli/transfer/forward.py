@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from atoll.client.server import Server
 from atoll.client.transport import at
 from atoll.domain.errors import Conflict
-from atoll.surfaces.cli.attach.connection import Closed, TerminalConnection, opened
+from atoll.surfaces.cli.attach.connection import ConnectionEnd, TerminalConnection, open_socket
 
 HOST = "127.0.0.2"
 """Pages are at 127.0.0.1, `localhost` or [::1]: none of them shares cookies with this address."""
@@ -26,12 +26,12 @@ NOBODY = 4502
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """Forwarded `port` of a sandbox. `told` receives sentences for the person."""
+    """Forwarded `port` of a sandbox. `notify` receives sentences for the person."""
 
     locate: Callable[[], Server]
     sandbox_id: str
     port: int
-    told: Callable[[str], None]
+    notify: Callable[[str], None]
 
     async def run(self, local: int, listening: Callable[[str, int], None]) -> None:
         """Listen at `local` of the loopback (0: any) until cancelled; `listening` gets host and
@@ -49,9 +49,9 @@ class Forward:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         path = at("sandboxes", self.sandbox_id, "ports", str(self.port))
         try:
-            async with opened(self.locate, path) as line:
-                if isinstance(line, Closed):
-                    self.told(f"port {self.port} cannot be reached (status {line.status})")
+            async with open_socket(self.locate, path) as line:
+                if isinstance(line, ConnectionEnd):
+                    self.notify(f"port {self.port} cannot be reached (status {line.status})")
                 else:
                     await self._pass(line, reader, writer)
         except OSError:
@@ -67,7 +67,7 @@ class Forward:
             ended = await _down(line, writer)
             up.cancel()
         if ended.code == NOBODY:
-            self.told(f"nothing listens at port {self.port} of the sandbox")
+            self.notify(f"nothing listens at port {self.port} of the sandbox")
 
 
 def host_beside(page: str) -> str:
@@ -76,11 +76,11 @@ def host_beside(page: str) -> str:
 
 
 def _refusal(host: str, port: int, err: OSError) -> str:
-    said = f"{host}:{port} cannot be opened for listening: {err.strerror}"
+    message = f"{host}:{port} cannot be opened for listening: {err.strerror}"
     if err.errno != errno.EADDRNOTAVAIL:
-        return said
+        return message
     # macOS configures 127.0.0.1 alone. Listening there would hand out the page's session.
-    return f"{said}. Add the address first: sudo ifconfig lo0 alias {host}"
+    return f"{message}. Add the address first: sudo ifconfig lo0 alias {host}"
 
 
 async def _up(line: TerminalConnection, reader: asyncio.StreamReader) -> None:
@@ -91,8 +91,8 @@ async def _up(line: TerminalConnection, reader: asyncio.StreamReader) -> None:
     await line.send(END)
 
 
-async def _down(line: TerminalConnection, writer: asyncio.StreamWriter) -> Closed:
-    while not isinstance(frame := await line.receive(), Closed):
+async def _down(line: TerminalConnection, writer: asyncio.StreamWriter) -> ConnectionEnd:
+    while not isinstance(frame := await line.receive(), ConnectionEnd):
         if isinstance(frame, bytes):
             writer.write(frame)
             with contextlib.suppress(OSError):

@@ -17,8 +17,8 @@ from atoll.surfaces.cli.transfer.pulled_branch import (
     BranchRequest,
     PulledBranch,
     act_of,
+    report_pull,
     take_in,
-    tell_pulled,
 )
 from atoll.surfaces.cli.transfer.sparse import FreeSpace, write_sparse
 
@@ -47,7 +47,7 @@ def bring_pushed(
             write_sparse(target, iter(stream.read, b""), FreeSpace(file.parent))
         act = act_of(api, sandbox)
         pulled = take_in(checkout, file, branch=into, wanted=wanted, act=act)
-    tell_pulled(api, sandbox, held.repo, pulled.commit)
+    report_pull(api, sandbox, held.repo, pulled.commit)
     api.kept.delete(held.kept_id)
     return pulled
 
@@ -62,14 +62,14 @@ def drop_pushed(api: Client, sandbox: str, wanted: BranchRequest) -> HeldPush:
 def find_push(api: Client, sandbox: str, wanted: BranchRequest) -> HeldPush:
     """Return the held push of a branch. Raises `NotFound` with those there are."""
     there = api.sandboxes.pushes(sandbox).pushes
-    for one in there:
-        if (one.repo, one.branch) == (wanted.repo, wanted.branch):
-            return one
-    names = ", ".join(one.branch for one in there[:5]) or "none"
+    for push in there:
+        if (push.repo, push.branch) == (wanted.repo, wanted.branch):
+            return push
+    names = ", ".join(push.branch for push in there[:5]) or "none"
     raise NotFound(f"{sandbox} holds no pushed branch {wanted.branch!r}; it holds {names}.")
 
 
 def show_pushes(pushes: list[HeldPush]) -> None:
     """Print held pushes as a table."""
-    rows = [(one.branch, one.commit[:12], str(one.commits), one.subject) for one in pushes]
+    rows = [(push.branch, push.commit[:12], str(push.commits), push.subject) for push in pushes]
     show_table(("BRANCH", "COMMIT", "NEW", "SUBJECT"), rows)

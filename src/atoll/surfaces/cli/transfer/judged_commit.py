@@ -45,13 +45,13 @@ def judge_commit(
 
 
 def _changes(git: LocalGit, base: str, commit: str) -> list[_Change]:
-    told = git.ask(
+    fields = git.ask(
         "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff",
         "--no-textconv", base, commit,
     ).split("\0")  # fmt: skip
     changes = []
-    for said, path in zip(told[0::2], told[1::2], strict=False):
-        before, now, _old, blob, _kind = said.removeprefix(":").split(" ")
+    for description, path in zip(fields[0::2], fields[1::2], strict=False):
+        before, now, _old, blob, _kind = description.removeprefix(":").split(" ")
         changes.append(_Change(path, before, now, blob))
     return changes
 
@@ -59,11 +59,11 @@ def _changes(git: LocalGit, base: str, commit: str) -> list[_Change]:
 def _size(git: LocalGit, blobs: list[str]) -> int:
     if not blobs:
         return 0
-    told = git.ask(
+    output = git.ask(
         "cat-file", "--batch-check=%(objecttype) %(objectsize)", stdin="\n".join(blobs).encode()
     )
     # What was taken away has no object, and a submodule's commit is not here.
-    lines = (line.split(" ") for line in told.splitlines())
+    lines = (line.split(" ") for line in output.splitlines())
     return sum(int(words[1]) for words in lines if words[0] == "blob")
 
 
@@ -79,8 +79,8 @@ def _check(
         "--no-textconv", "--no-show-signature", commit, *since, "--",
     ).split("\0")  # fmt: skip
     touched = {path.lstrip("\n") for path in on_the_way} | {change.path for change in changes}
-    found = repositories((*whole, *touched, *_lying_there(git, touched)))
-    inside = sorted(path for path in touched if path and judge(path, found) is FileDecision.STAYS)
+    folders = repositories((*whole, *touched, *_lying_there(git, touched)))
+    inside = sorted(path for path in touched if path and judge(path, folders) is FileDecision.STAYS)
     if inside:
         more = f" and {len(inside) - SHOWN} more" if len(inside) > SHOWN else ""
         raise Conflict(

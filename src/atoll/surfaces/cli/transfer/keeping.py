@@ -82,10 +82,10 @@ def keep_before(invocation: Invocation, sandbox: Sandbox, keeping: KeepOptions) 
     if sandbox.state == "failed" and not sandbox.ready_at:
         return None
     try:
-        record = _kept(invocation, sandbox, keeping)
+        record = _keep_work(invocation, sandbox, keeping)
     except AtollError as error:
-        said = f"the files of {name_of(sandbox)} were not kept, so it was left as it is: "
-        raise type(error)(said + error.message, code=error.code) from error
+        message = f"the files of {name_of(sandbox)} were not kept, so it was left as it is: "
+        raise type(error)(message + error.message, code=error.code) from error
     for path in () if keeping.quiet else (record.path, *record.bundles):
         say(f"kept {path}")
     for bundle in record.bundles:
@@ -93,7 +93,7 @@ def keep_before(invocation: Invocation, sandbox: Sandbox, keeping: KeepOptions) 
     return record
 
 
-def _kept(invocation: Invocation, sandbox: Sandbox, keeping: KeepOptions) -> Record:
+def _keep_work(invocation: Invocation, sandbox: Sandbox, keeping: KeepOptions) -> Record:
     sandbox_id = sandbox.sandbox_id
     query = (("path", ""), *((("secrets", "allow"),) if keeping.with_secrets else ()))
     archive = Call("GET", at("sandboxes", sandbox_id, "files", "archive"), query)
@@ -114,7 +114,7 @@ def write_down(invocation: Invocation, name: str, source: WorkSource, *, to: Pat
     refuse_within_repository(target)
     notices = Notices()
     try:
-        with _fresh(target) as fresh:
+        with _new_folder(target) as fresh:
             tree = fresh / "tree"
             tree.mkdir()
             FreeSpace(fresh).admit(source.size, name)
@@ -130,20 +130,20 @@ def write_down(invocation: Invocation, name: str, source: WorkSource, *, to: Pat
     except OSError as error:
         raise LimitReached(f"{target} cannot be written: {error.strerror}") from error
     except Conflict as error:
-        raise _explained(error) from error
+        raise _explain(error) from error
     record = Record(name, str(target), datetime.now(UTC).isoformat(timespec="seconds"), bundles)
     _remember(environ, record)
-    notices.tell()
+    notices.print()
     return record
 
 
 def records(environ: Mapping[str, str]) -> list[Record]:
     """Return the worktrees written here that are still there, newest first."""
     try:
-        found = msgspec.json.decode(_path(environ).read_bytes(), type=list[Record])
+        worktrees = msgspec.json.decode(_path(environ).read_bytes(), type=list[Record])
     except (OSError, *UNREADABLE):
         return []
-    return [record for record in found if Path(record.path).is_dir()]
+    return [record for record in worktrees if Path(record.path).is_dir()]
 
 
 def forget(environ: Mapping[str, str], gone: list[Record]) -> None:
@@ -155,7 +155,7 @@ def forget(environ: Mapping[str, str], gone: list[Record]) -> None:
                 Path(bundle).unlink(missing_ok=True)
         except OSError as error:
             raise Invalid(f"{record.path} cannot be removed: {error.strerror}") from error
-    _write(environ, [one for one in records(environ) if one not in gone])
+    _write(environ, [record for record in records(environ) if record not in gone])
 
 
 def _target(environ: Mapping[str, str], name: str, to: Path | None) -> Path:
@@ -166,19 +166,19 @@ def _target(environ: Mapping[str, str], name: str, to: Path | None) -> Path:
         return target
     home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
     number = 1
-    while _taken(target := home / FOLDER / (name if number == 1 else f"{name}-{number}")):
+    while _is_taken(target := home / FOLDER / (name if number == 1 else f"{name}-{number}")):
         number += 1
     return target
 
 
-def _taken(target: Path) -> bool:
+def _is_taken(target: Path) -> bool:
     """Return whether the directory, or a bundle that belongs beside it, is there."""
     beside = target.parent.glob(f"{target.name}.*bundle") if target.parent.is_dir() else iter(())
     return target.exists() or target.is_symlink() or any(True for _ in beside)
 
 
 @contextmanager
-def _fresh(target: Path) -> Iterator[Path]:
+def _new_folder(target: Path) -> Iterator[Path]:
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=".atoll-", dir=target.parent))
     try:
@@ -228,23 +228,23 @@ def _place(
     return tuple(placed)
 
 
-def _explained(error: Conflict) -> AtollError:
+def _explain(error: Conflict) -> AtollError:
     if error.code != "holds_secret":
         return error
-    said = "its files contain a secret of yours: add --with-secrets to write them here anyway"
-    return Conflict(said, code=error.code)
+    message = "its files contain a secret of yours: add --with-secrets to write them here anyway"
+    return Conflict(message, code=error.code)
 
 
 def _remember(environ: Mapping[str, str], record: Record) -> None:
     _write(environ, [record, *records(environ)][:MAX_RECORDS])
 
 
-def _write(environ: Mapping[str, str], kept: list[Record]) -> None:
+def _write(environ: Mapping[str, str], worktrees: list[Record]) -> None:
     path = _path(environ)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as new:
-            new.write(msgspec.json.encode(kept))
+            new.write(msgspec.json.encode(worktrees))
         Path(new.name).replace(path)
     except OSError as error:
         note(f"atoll: `atoll kept` will not list this: {error.strerror}")

@@ -48,10 +48,10 @@ class LocalGit:
 
     def ask(self, *args: str, stdin: bytes = b"") -> str:
         """Return the answer as text. Raises `Failed` with git's own words."""
-        said = self.try_(*args, stdin=stdin)
-        if said.code != 0:
-            raise Failed(f"git {args[0]} failed in {self.folder}: {said.why}")
-        return said.text
+        result = self.try_(*args, stdin=stdin)
+        if result.code != 0:
+            raise Failed(f"git {args[0]} failed in {self.folder}: {result.why}")
+        return result.text
 
     def try_(self, *args: str, stdin: bytes = b"", act: str | None = None) -> GitResult:
         """Run to the end, whatever it is. `act` is what the reflog calls it."""
@@ -62,7 +62,7 @@ class LocalGit:
         return GitResult(done.returncode, done.stdout, _why(done.stderr))
 
     @contextmanager
-    def reading(self, *args: str, stdin: bytes = b"") -> Iterator[IO[bytes]]:
+    def open_output(self, *args: str, stdin: bytes = b"") -> Iterator[IO[bytes]]:
         """Run git and yield its output as it arrives (`stdin` must fit a pipe, 64 KiB). Raises
         `Failed` at the end when git did not finish well."""
         with subprocess.Popen(
@@ -94,8 +94,8 @@ class LocalGit:
 
 
 def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return kept | {
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return variables | {
         "GIT_ALLOW_PROTOCOL": "file",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
@@ -103,8 +103,8 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _why(said: bytes) -> str:
-    lines = [line for line in said.decode("utf-8", "replace").splitlines() if line.strip()]
+def _why(output: bytes) -> str:
+    lines = [line for line in output.decode("utf-8", "replace").splitlines() if line.strip()]
     wanted = [line for line in lines if line.startswith(("fatal:", "error:", " !"))] or lines[-1:]
     plain = "; ".join(line.strip() for line in wanted[-3:])
     return "".join(c if c.isprintable() else "?" for c in plain)[:500] or "it gave no reason"

@@ -84,22 +84,22 @@ def find_branch(repo: LocalRepo, branch: str) -> str | None:
         return commit
     remotes = git.ask("remote").splitlines()
     listed = git.ask("for-each-ref", "--format=%(objectname) %(refname:lstrip=2)", "refs/remotes")
-    found = {}
+    commits = {}
     for line in listed.splitlines():
         commit, _, ref = line.partition(" ")
         remote, its = _split_remote(ref, remotes)
         if its == name:
-            found[remote] = commit
-    if "origin" in found:
-        return found["origin"]
-    if len(set(found.values())) > 1:
-        named = " and ".join(f"{remote}/{name}" for remote in sorted(found))
+            commits[remote] = commit
+    if "origin" in commits:
+        return commits["origin"]
+    if len(set(commits.values())) > 1:
+        named = " and ".join(f"{remote}/{name}" for remote in sorted(commits))
         raise Invalid(
             f"{name} is a branch of several remotes, which differ: begin at one of {named} "
-            f"(`atoll new {repo.root} {name} {min(found)}/{name}`).",
+            f"(`atoll new {repo.root} {name} {min(commits)}/{name}`).",
             field="branch",
         )
-    return next(iter(found.values()), None)
+    return next(iter(commits.values()), None)
 
 
 def _split_remote(ref: str, remotes: list[str]) -> tuple[str, str]:
@@ -154,8 +154,8 @@ def check_room(git: LocalGit, branch: str, *, advice: str) -> None:
 def lacking_submodules(checkout: Path, commit: str) -> tuple[str, ...]:
     """Return the submodules of the checkout whose commit, as `commit` names it, is not in them: a
     pull brings none of theirs."""
-    found = _each_submodule(checkout, commit)
-    return tuple("/".join(paths) for own, paths, its in found if not _has_commit(own, its))
+    submodules = _each_submodule(checkout, commit)
+    return tuple("/".join(paths) for own, paths, its in submodules if not _has_commit(own, its))
 
 
 def whole_submodules(
@@ -199,8 +199,9 @@ def _each_submodule(
 
 def _key(git: LocalGit) -> str:
     shared = git.ask("rev-parse", "--path-format=absolute", "--git-common-dir")
-    said = "\0".join(("atoll-local", platform.node(), str(os.getuid()), os.path.realpath(shared)))
-    return hashlib.sha256(said.encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    parts = ("atoll-local", platform.node(), str(os.getuid()), os.path.realpath(shared))
+    identity = "\0".join(parts)
+    return hashlib.sha256(identity.encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 
 def _origin(git: LocalGit) -> str:

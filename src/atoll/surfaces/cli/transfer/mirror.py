@@ -70,10 +70,10 @@ class TransferResult:
 
 def send_mirror(api: Client, environ: Mapping[str, str], sandbox_id: str, root: Path) -> list[str]:
     """Send the folder and record its state. Returns the paths that were left out."""
-    kept = Mirror(str(root), scan(root))
+    mirror = Mirror(str(root), scan(root))
     left_out: list[str] = []
     api.files.unpack(sandbox_id, ".", pack(root, left_out, without=GIT))
-    _remember(environ, sandbox_id, kept)
+    _remember(environ, sandbox_id, mirror)
     return left_out
 
 
@@ -88,20 +88,20 @@ def bring_back(
     """Write what changed inside into the folder here; `into` is that folder where this machine did
     not send it. Raises `NotFound` when there is neither, `Conflict` naming what changed on both
     sides (nothing is written then)."""
-    kept = _recall(environ, sandbox_id, into)
-    refuse_within_repository(Path(kept.root))
+    mirror = _recall(environ, sandbox_id, into)
+    refuse_within_repository(Path(mirror.root))
     fresh = Path(tempfile.mkdtemp(prefix="atoll-mirror-"))
     try:
         _download(api, sandbox_id, fresh)
-        theirs, ours = scan(fresh), scan(Path(kept.root))
+        theirs, ours = scan(fresh), scan(Path(mirror.root))
         changed = {
             path
-            for path in {*theirs, *kept.files}
-            if theirs.get(path) not in (kept.files.get(path), ours.get(path))
+            for path in {*theirs, *mirror.files}
+            if theirs.get(path) not in (mirror.files.get(path), ours.get(path))
         }
-        stayed = _staying(changed, fresh, Path(kept.root))
+        stayed = _staying_paths(changed, fresh, Path(mirror.root))
         changed -= stayed
-        both = sorted(path for path in changed if ours.get(path) != kept.files.get(path))
+        both = sorted(path for path in changed if ours.get(path) != mirror.files.get(path))
         if both and not force:
             more = f" and {len(both) - SHOWN} more" if len(both) > SHOWN else ""
             raise Conflict(
@@ -109,7 +109,7 @@ def bring_back(
                 "written. Move your changes away, or overwrite them with --force",
                 code="both_changed",
             )
-        brought = _apply(fresh, Path(kept.root), theirs, changed)
+        brought = _apply(fresh, Path(mirror.root), theirs, changed)
         brought.notices.stayed.extend(sorted(stayed))
         brought.notices.flagged.extend(
             path for path in brought.written if _is_flagged(path, theirs, ours)
@@ -117,14 +117,14 @@ def bring_back(
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     agreed = {path: kind for path, kind in theirs.items() if path not in stayed}
-    _remember(environ, sandbox_id, Mirror(kept.root, agreed))
+    _remember(environ, sandbox_id, Mirror(mirror.root, agreed))
     return brought
 
 
-def _staying(changed: set[str], fresh: Path, root: Path) -> set[str]:
+def _staying_paths(changed: set[str], fresh: Path, root: Path) -> set[str]:
     # What is here already and what comes may make a repository together.
-    found = repositories((*_paths(fresh), *_paths(root)))
-    return {path for path in changed if judge(path, found) is FileDecision.STAYS}
+    folders = repositories((*_paths(fresh), *_paths(root)))
+    return {path for path in changed if judge(path, folders) is FileDecision.STAYS}
 
 
 def _paths(root: Path) -> Iterator[str]:
@@ -144,13 +144,13 @@ def scan(root: Path) -> Tree:
     """Return what the directory holds, without `.git` anywhere, following nothing. Raises `Invalid`
     for what cannot be read."""
     try:
-        return _scanned(root)
+        return _scan_folder(root)
     except OSError as err:
         raise Invalid(f"{root} cannot be read: {err}") from err
 
 
-def _scanned(root: Path) -> Tree:
-    found: Tree = {}
+def _scan_folder(root: Path) -> Tree:
+    tree: Tree = {}
     for folder, names, files, at_ in os.fwalk(root, follow_symlinks=False):
         names[:] = [name for name in names if name.casefold() != GIT]
         below = os.path.relpath(folder, root)
@@ -158,10 +158,10 @@ def _scanned(root: Path) -> Tree:
             mode = os.stat(name, dir_fd=at_, follow_symlinks=False).st_mode
             path = os.path.normpath(f"{below}/{name}")
             if stat.S_ISLNK(mode):
-                found[path] = "l" + os.readlink(name, dir_fd=at_)
+                tree[path] = "l" + os.readlink(name, dir_fd=at_)
             elif stat.S_ISREG(mode) and name.casefold() != GIT:
-                found[path] = ("x" if mode & 0o100 else "f") + _digest(name, at_)
-    return found
+                tree[path] = ("x" if mode & 0o100 else "f") + _digest(name, at_)
+    return tree
 
 
 def _digest(name: str, at_: int) -> str:
@@ -188,7 +188,7 @@ def _apply(fresh: Path, root: Path, theirs: Tree, changed: set[str]) -> Transfer
     room = FreeSpace(root)
     try:
         coming = (fresh / path for path in changed if path in theirs)
-        room.admit(sum(one.lstat().st_blocks * 512 for one in coming), "what changed inside")
+        room.admit(sum(file.lstat().st_blocks * 512 for file in coming), "what changed inside")
         for path in sorted(changed):
             kind = theirs.get(path)
             try:
@@ -259,12 +259,12 @@ def _put(source: Path, kind: str, place: tuple[int, str], room: FreeSpace) -> No
         raise
 
 
-def _remember(environ: Mapping[str, str], sandbox_id: str, kept: Mirror) -> None:
+def _remember(environ: Mapping[str, str], sandbox_id: str, mirror: Mirror) -> None:
     path = state_file(environ, f"mirrors/{sandbox_id}.json")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.new")
     fresh.touch(mode=0o600)
-    fresh.write_bytes(msgspec.json.encode(kept))
+    fresh.write_bytes(msgspec.json.encode(mirror))
     fresh.replace(path)
 
 

@@ -54,7 +54,7 @@ def follow_order(api: Client, checkout: Path, order: PullOrder) -> PullResultBod
         "written": pulled.branch,
         "commit": pulled.commit,
         "commits": pulled.commits,
-        "said": _said(pulled),
+        "said": _result_text(pulled),
     }
 
 
@@ -75,10 +75,10 @@ def _report(api: Client, order: PullOrder, result: PullResultBody) -> None:
             return
 
 
-def _said(pulled: PulledBranch) -> str:
-    kept = [f"what {pulled.branch} was is kept as {pulled.kept}"] if pulled.kept else []
+def _result_text(pulled: PulledBranch) -> str:
+    backup = [f"what {pulled.branch} was is kept as {pulled.kept}"] if pulled.kept else []
     look = [f"look at these before you use them: {', '.join(pulled.flagged)}"]
-    return "; ".join([*kept, *(look if pulled.flagged else [])])[:1000]
+    return "; ".join([*backup, *(look if pulled.flagged else [])])[:1000]
 
 
 def _pause() -> None:

@@ -52,18 +52,18 @@ def origins(api: Client, plan: SandboxPlan, *, base: str | None = None) -> list[
     """Return every repository of the plan, sent where it is a checkout. `base` is the branch that
     several agents go on from, each on one of its own. Raises `Invalid` for what is neither an
     address nor a checkout."""
-    found = []
+    repositories = []
     if plan.repo is not None:
         named = NamedBranch(plan.branch, plan.from_branch, base)
         origin = _origin(api, plan.repo, named)
         if plan.sparse:
             origin.request["sparse"] = list(plan.sparse)
-        found.append(origin)
+        repositories.append(origin)
     for spec in plan.also:
         repo, branch, start = read_spec(spec)
         named = NamedBranch(branch or plan.branch, start, None if branch else base)
-        found.append(_origin(api, repo, named))
-    return found
+        repositories.append(_origin(api, repo, named))
+    return repositories
 
 
 def read_spec(spec: str) -> tuple[str, str | None, str | None]:
@@ -100,7 +100,7 @@ def _origin(api: Client, repo: str, named: NamedBranch) -> RepositoryOrigin:
     if checkout.dirty:
         note(f"{checkout.root}: what is not committed stays here")
     with ProgressNote(f"sending {checkout.name}") as progress:
-        sent = upload(api, checkout, also=named.source, say=lambda line: progress.tell([line]))
+        sent = upload(api, checkout, also=named.source, say=lambda line: progress.report([line]))
     request["repo_url"] = checkout.label
     request["key"] = sent.key or checkout.key
     request["from_branch"] = _find_start(checkout, named, sent)
@@ -109,8 +109,8 @@ def _origin(api: Client, repo: str, named: NamedBranch) -> RepositoryOrigin:
 
 def _branches(repository: RepositoryWithRefs) -> dict[str, str]:
     """Return the commit of each branch."""
-    found = (ref for ref in repository.refs if ref.name.startswith(_HEADS))
-    return {ref.name.removeprefix(_HEADS): ref.commit for ref in found}
+    heads = (ref for ref in repository.refs if ref.name.startswith(_HEADS))
+    return {ref.name.removeprefix(_HEADS): ref.commit for ref in heads}
 
 
 def _address(repo: str) -> str:

@@ -35,7 +35,7 @@ class ProjectCopy:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundCopies:
+class CopySelection:
     """The files of a project: those to send, those that look like secrets with the reason, and
     those that cannot be sent, with the reason."""
 
@@ -44,7 +44,7 @@ class FoundCopies:
     refused: tuple[tuple[str, str], ...] = ()
 
 
-def find_copies(checkout: Path, paths: Iterable[str]) -> FoundCopies:
+def find_copies(checkout: Path, paths: Iterable[str]) -> CopySelection:
     """Read the files below `checkout`. Raises nothing: what cannot be sent is listed."""
     sent: list[ProjectCopy] = []
     secret: list[tuple[ProjectCopy, str]] = []
@@ -52,19 +52,19 @@ def find_copies(checkout: Path, paths: Iterable[str]) -> FoundCopies:
     total = 0
     for path in paths:
         try:
-            one = read_copy(checkout, path)
+            copy = read_copy(checkout, path)
         except Invalid as problem:
             refused.append((path, problem.message))
             continue
-        total += len(one.data)
-        reason = secret_reason(path, one.data)
+        total += len(copy.data)
+        reason = secret_reason(path, copy.data)
         if total > MAX_ALL_BYTES:
             refused.append((path, f"all files together are larger than {MAX_ALL_BYTES} bytes"))
         elif reason is not None:
-            secret.append((one, reason))
+            secret.append((copy, reason))
         else:
-            sent.append(one)
-    return FoundCopies(tuple(sent), tuple(secret), tuple(refused))
+            sent.append(copy)
+    return CopySelection(tuple(sent), tuple(secret), tuple(refused))
 
 
 def read_copy(checkout: Path, path: str) -> ProjectCopy:
@@ -83,22 +83,22 @@ def read_copy(checkout: Path, path: str) -> ProjectCopy:
             at = below
         return _content(path, os.open(names[-1], _FILE, dir_fd=at))
     except OSError as problem:
-        why = "a link or something other than a folder is on its way" if _odd(problem) else ""
+        why = "a link or something other than a folder is on its way" if _met_link(problem) else ""
         raise Invalid(why or f"it cannot be read: {problem.strerror}") from problem
     finally:
         os.close(at)
 
 
-def _odd(problem: OSError) -> bool:
+def _met_link(problem: OSError) -> bool:
     return isinstance(problem, NotADirectoryError) or problem.errno == errno.ELOOP
 
 
 def _content(path: str, descriptor: int) -> ProjectCopy:
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
             raise Invalid("it is no regular file")
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise Invalid(f"it is larger than {MAX_BYTES >> 20} MiB")
-    return ProjectCopy(path, data, 0o755 if found.st_mode & 0o100 else 0o644)
+    return ProjectCopy(path, data, 0o755 if status.st_mode & 0o100 else 0o644)

@@ -71,9 +71,9 @@ def pull(
     """Bring one branch of a sandbox into `into` (its own name when None) of `checkout`. Raises
     `Conflict` with code `nothing_new` when there is nothing to bring, and as `take_in`."""
     act = act_of(api, sandbox)
-    with fetched_bundle(api, sandbox, wanted) as bundle:
+    with fetch_bundle(api, sandbox, wanted) as bundle:
         pulled = take_in(checkout, bundle, branch=into, wanted=wanted, act=act)
-    tell_pulled(api, sandbox, wanted.repo, _committed(LocalGit(checkout), pulled.commit))
+    report_pull(api, sandbox, wanted.repo, _committed_parent(LocalGit(checkout), pulled.commit))
     return pulled
 
 
@@ -85,7 +85,7 @@ def act_of(api: Client, sandbox: str) -> str:
         return f"atoll pull {sandbox}"
 
 
-def tell_pulled(api: Client, sandbox: str, repo: int, commit: str) -> None:
+def report_pull(api: Client, sandbox: str, repo: int, commit: str) -> None:
     """Report the pull to the server, so that these commits no longer count as work to be lost. A
     guest of a shared sandbox may pull, but its owner decides what may be lost."""
     with suppress(Forbidden):
@@ -95,7 +95,7 @@ def tell_pulled(api: Client, sandbox: str, repo: int, commit: str) -> None:
 
 
 @contextmanager
-def fetched_bundle(api: Client, sandbox: str, wanted: BranchRequest) -> Iterator[Path]:
+def fetch_bundle(api: Client, sandbox: str, wanted: BranchRequest) -> Iterator[Path]:
     """Fetch a sandbox's new commits into a temporary bundle, gone when the context ends."""
     branch = ((("branch", wanted.branch),)) if wanted.branch else ()
     more = (("uncommitted", "true"),) if wanted.uncommitted else ()
@@ -132,22 +132,22 @@ def take_in(
     check_base(git, header)
     check_room(git, target, advice="name another branch (`atoll pull NAME other`)")
     before = git.try_("rev-parse", "-q", "--verify", f"refs/heads/{target}").text
-    flagged = judged(git, bundle, header, allowed=wanted.repositories)[commit]
+    flagged = judge_bundle(git, bundle, header, allowed=wanted.repositories)[commit]
     snapshot = _is_snapshot(git, before, commit)
     force = snapshot or wanted.force or _is_ours(git, target, before, commit, act=act)
-    kept = _keep(git, before, commit) if force and not snapshot else None
+    backup = _keep(git, before, commit) if force and not snapshot else None
     refspec = f"{'+' if force else ''}{ref}:refs/heads/{target}"
-    said = git.try_(
+    fetch = git.try_(
         "fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-gc",
         "--no-recurse-submodules", "--", str(bundle.absolute()), refspec, act=act,
     )  # fmt: skip
-    if said.code != 0:
-        if kept is not None:
-            git.try_("update-ref", "-d", kept)
-        raise _refusal(said.why, target)
+    if fetch.code != 0:
+        if backup is not None:
+            git.try_("update-ref", "-d", backup)
+        raise _refusal(fetch.why, target)
     known = [f"^{known}" for known in (before, *header.prerequisites) if known]
     count = git.ask("rev-list", "--count", "--stdin", stdin="\n".join([commit, *known]).encode())
-    return PulledBranch(target, commit, int(count), flagged, kept)
+    return PulledBranch(target, commit, int(count), flagged, backup)
 
 
 def _is_ours(git: LocalGit, target: str, before: str, commit: str, *, act: str) -> bool:
@@ -155,8 +155,8 @@ def _is_ours(git: LocalGit, target: str, before: str, commit: str, *, act: str) 
     the branch last, or every commit comes again with the same change, as a rebase makes them."""
     if not before:
         return False
-    told = git.try_("reflog", "show", "-1", "--format=%H %gs", f"refs/heads/{target}", "--").text
-    if told.startswith(f"{before} {act}: "):
+    entry = git.try_("reflog", "show", "-1", "--format=%H %gs", f"refs/heads/{target}", "--").text
+    if entry.startswith(f"{before} {act}: "):
         return True
     if git.try_("rev-list", "--merges", "--max-count=1", f"{commit}..{before}").text:
         return False  # `git cherry` passes over merges
@@ -173,18 +173,18 @@ def _keep(git: LocalGit, before: str, commit: str) -> str | None:
     return ref
 
 
-def judged(
+def judge_bundle(
     git: LocalGit, bundle: Path, header: BundleHeader, *, allowed: bool
 ) -> dict[str, tuple[str, ...]]:
     """Bring the bundle's objects in, without any name, and judge its commits: each with the files
     that can run something here. Raises as `judge_commit` does, and `Failed`."""
     FreeSpace(git.folder).admit(bundle.stat().st_size, "the bundle of commits")
-    said = git.try_(
+    fetch = git.try_(
         "fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-gc",
         "--no-recurse-submodules", "--", str(bundle.absolute()), *(ref for ref, _ in header.refs),
     )  # fmt: skip
-    if said.code != 0:
-        raise Failed(f"The commits could not be fetched: {said.why}")
+    if fetch.code != 0:
+        raise Failed(f"The commits could not be fetched: {fetch.why}")
     return {
         commit: judge_commit(git, header.prerequisites, commit, repositories_allowed=allowed)
         for _, commit in header.refs
@@ -218,11 +218,11 @@ def check_base(git: LocalGit, header: BundleHeader) -> None:
 def _is_snapshot(git: LocalGit, before: str, commit: str) -> bool:
     """Return whether `before` is what an earlier `--uncommitted` made, on top of commits that
     `commit` has too: replacing it loses nothing that was committed."""
-    under = _committed(git, before) if before else before
+    under = _committed_parent(git, before) if before else before
     return under != before and git.try_("merge-base", "--is-ancestor", under, commit).code == 0
 
 
-def _committed(git: LocalGit, commit: str) -> str:
+def _committed_parent(git: LocalGit, commit: str) -> str:
     """Return the commit below one that `--uncommitted` made; any other commit as it is."""
     shown = git.ask("show", "-s", "--no-show-signature", "--format=%ae%x00%s%x00%P", commit)
     email, subject, parents = shown.split("\0", 2)

@@ -88,7 +88,7 @@ def send(api: Client, source: str, place: SandboxPath) -> int:
         return 1
     path = Path(source)
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError as problem:
         raise Invalid(f"{path} cannot be read: {problem.strerror}") from problem
     into = place.path in ("", ".") or place.path.endswith("/")
@@ -96,13 +96,13 @@ def send(api: Client, source: str, place: SandboxPath) -> int:
     # A link is copied under its own name; `.` and `..` are no names.
     name = path.name if path.name not in ("", "..") else path.resolve().name
     goal = place.within(name) if into else place
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         return _send_folder(api, path, goal)
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise Invalid(f"{path} is neither a file nor a folder")
     with path.open("rb") as file:
         chunks = iter(lambda: file.read(CHUNK_BYTES), b"")
-        _put(api, goal, chunks, mode=stat.S_IMODE(found.st_mode) & 0o777)
+        _put(api, goal, chunks, mode=stat.S_IMODE(status.st_mode) & 0o777)
     return 1
 
 

@@ -20,19 +20,20 @@ from atoll.surfaces.cli.transfer.pulled_branch import (
     PulledBranch,
     check_base,
     header_of,
-    judged,
+    judge_bundle,
 )
 from atoll.surfaces.cli.transfer.sparse import FreeSpace, write_sparse
 
 WORKTREE = "worktree"
 
 
-def saved_of(api: Client, sandbox: str) -> list[Kept]:
+def list_saved(api: Client, sandbox: str) -> list[Kept]:
     """Return what was saved of a sandbox, named by name or id, newest first."""
     return [
-        one
-        for one in api.kept.list().kept
-        if one.value.get("generation") is not None and sandbox in (one.sandbox_name, one.sandbox_id)
+        work
+        for work in api.kept.list().kept
+        if work.value.get("generation") is not None
+        and sandbox in (work.sandbox_name, work.sandbox_id)
     ]
 
 
@@ -43,27 +44,27 @@ def bring_saved(
     lacks its base or it holds a repository, `Failed` when a branch of that name is another's."""
     return [
         pulled
-        for one in saved_of(api, sandbox)
-        if wanted.repo in one.bundles
-        for pulled in _bring(api, one, LocalGit(checkout), wanted)
+        for work in list_saved(api, sandbox)
+        if wanted.repo in work.bundles
+        for pulled in _bring(api, work, LocalGit(checkout), wanted)
     ]
 
 
-def tell_saved(sandbox: str, found: list[Kept], brought: list[PulledBranch]) -> None:
+def print_saved(sandbox: str, saved: list[Kept], brought: list[PulledBranch]) -> None:
     """Print each branch with the command that shows it, and where whole trees are."""
-    for one in brought:
-        say(f"{one.branch} is at {one.commit[:12]}")
-        if one.branch.endswith(f"/{WORKTREE}"):
-            note(f"  its files into your working tree: git checkout {one.branch} -- .")
+    for branch in brought:
+        say(f"{branch.branch} is at {branch.commit[:12]}")
+        if branch.branch.endswith(f"/{WORKTREE}"):
+            note(f"  its files into your working tree: git checkout {branch.branch} -- .")
         else:
-            note(f"  what is in it: git log -p HEAD..{one.branch}")
-        if one.flagged:
-            note(f"  look at these first; they can run something here: {', '.join(one.flagged)}")
-    for kept in found:
-        if kept.tree:
-            generation = kept.generation
-            note(f"the whole tree of generation {generation}: atoll kept {kept.kept_id}")
-    if not found:
+            note(f"  what is in it: git log -p HEAD..{branch.branch}")
+        if branch.flagged:
+            note(f"  look at these first; they can run something here: {', '.join(branch.flagged)}")
+    for work in saved:
+        if work.tree:
+            generation = work.generation
+            note(f"the whole tree of generation {generation}: atoll kept {work.kept_id}")
+    if not saved:
         note(
             f"nothing was saved of {sandbox}: only `atoll recreate` and the stop of a worker do so"
         )
@@ -88,15 +89,15 @@ def _take_in(git: LocalGit, bundle: Path, place: str, *, allowed: bool) -> list[
     header = header_of(bundle)
     check_base(git, header)
     targets = {ref: _target(place, ref) for ref, _ in header.refs}
-    flagged = judged(git, bundle, header, allowed=allowed)
-    said = git.try_(
+    flagged = judge_bundle(git, bundle, header, allowed=allowed)
+    fetch = git.try_(
         "fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-gc",
         "--no-recurse-submodules", "--", str(bundle.absolute()),
         *(f"{ref}:refs/heads/{target}" for ref, target in targets.items()),
     )  # fmt: skip
-    if said.code != 0:
+    if fetch.code != 0:
         raise Failed(
-            f"The saved work could not be fetched: {said.why}. Where a branch {place}/... of "
+            f"The saved work could not be fetched: {fetch.why}. Where a branch {place}/... of "
             "another sandbox is in the way, rename or delete it."
         )
     return [PulledBranch(targets[ref], commit, 0, flagged[commit]) for ref, commit in header.refs]

@@ -60,8 +60,8 @@ def _walk(folder: Path, without: str) -> Iterator[Path]:
 
 def _member(path: Path, name: str, left_out: list[str]) -> Iterator[bytes]:
     try:
-        found = path.lstat()
-        info = _header(path, name, found)
+        status = path.lstat()
+        info = _header(path, name, status)
         if info is None:
             left_out.append(name)
             return
@@ -72,15 +72,15 @@ def _member(path: Path, name: str, left_out: list[str]) -> Iterator[bytes]:
         raise Invalid(f"{path} cannot be read: {problem.strerror}") from problem
 
 
-def _header(path: Path, name: str, found: os.stat_result) -> tarfile.TarInfo | None:
+def _header(path: Path, name: str, status: os.stat_result) -> tarfile.TarInfo | None:
     info = tarfile.TarInfo(name)
-    info.mode = stat.S_IMODE(found.st_mode) & 0o777
-    info.mtime = int(found.st_mtime)
-    if stat.S_ISREG(found.st_mode):
-        info.size = found.st_size
-    elif stat.S_ISDIR(found.st_mode):
+    info.mode = stat.S_IMODE(status.st_mode) & 0o777
+    info.mtime = int(status.st_mtime)
+    if stat.S_ISREG(status.st_mode):
+        info.size = status.st_size
+    elif stat.S_ISDIR(status.st_mode):
         info.type = tarfile.DIRTYPE
-    elif stat.S_ISLNK(found.st_mode):
+    elif stat.S_ISLNK(status.st_mode):
         info.type, info.linkname = tarfile.SYMTYPE, str(path.readlink())
     else:
         return None

@@ -15,7 +15,7 @@ from atoll.client.made.library.unpulled import HeldPush, UnpulledPlace
 from atoll.client.made.sandboxes.views import Sandbox
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.moments import until
-from atoll.surfaces.cli.console.output import clean, confirmed, note
+from atoll.surfaces.cli.console.output import clean, confirm, note
 from atoll.surfaces.cli.console.waiting import name_of
 
 SHOWN = 10
@@ -55,7 +55,7 @@ class SandboxWork:
         )
 
 
-def look(api: Client, sandbox: Sandbox) -> SandboxWork:
+def find_unpulled(api: Client, sandbox: Sandbox) -> SandboxWork:
     """Return the work in a sandbox that nobody pulled."""
     name = name_of(sandbox)
     if sandbox.state in NOTHING_THERE:
@@ -63,15 +63,15 @@ def look(api: Client, sandbox: Sandbox) -> SandboxWork:
     if sandbox.state == "failed" and not sandbox.ready_at:
         return SandboxWork(name)
     try:
-        found = api.sandboxes.unpulled(sandbox.sandbox_id)
+        work = api.sandboxes.unpulled(sandbox.sandbox_id)
     except AtollError as error:
         return SandboxWork(name, unknown=error.message)
     return SandboxWork(
-        name, tuple(found.places), pushes=tuple(found.pushes), sandbox_id=sandbox.sandbox_id
+        name, tuple(work.places), pushes=tuple(work.pushes), sandbox_id=sandbox.sandbox_id
     )
 
 
-def tell(work: SandboxWork, *, gone: bool = False) -> None:
+def print_work(work: SandboxWork, *, gone: bool = False) -> None:
     """Print commits, files and held pushes, on stderr. With `gone`, its name will mean nothing
     afterwards, and its id brings a held push."""
     ref = work.sandbox_id if gone else work.name
@@ -98,12 +98,12 @@ def tell(work: SandboxWork, *, gone: bool = False) -> None:
 
 
 def leave_out_unknown(
-    found: list[Sandbox], works: list[SandboxWork], *, yes: bool, lose: bool
+    sandboxes: list[Sandbox], works: list[SandboxWork], *, yes: bool, lose: bool
 ) -> list[Sandbox]:
     """Return the sandboxes that may be destroyed; of the others it is said why. `yes` agrees to
     lose what was listed, not what nobody knows: that takes `lose`."""
     going = []
-    for sandbox, work in zip(found, works, strict=True):
+    for sandbox, work in zip(sandboxes, works, strict=True):
         if lose or not (yes and work.unknown):
             going.append(sandbox)
             continue
@@ -125,10 +125,10 @@ def choose(
     if yes:
         return chosen
     if not sys.stdin.isatty():
-        return _unasked(question, works, keep=keep, saved=saved)
+        return _decide_unasked(question, works, keep=keep, saved=saved)
     if keep or not any(works):
         after = " Its files are kept first." if keep else ""
-        return chosen if confirmed(f"{question}{after}", yes=False) else Choice.LEAVE
+        return chosen if confirm(f"{question}{after}", yes=False) else Choice.LEAVE
     going = "save this work on the server and go on" if saved else "lose this work"
     answer: str = click.prompt(
         clean(f"{question} y: {going}, k: keep its files first, n: leave it"),
@@ -139,7 +139,7 @@ def choose(
     return {"y": Choice.LOSE, "k": Choice.KEEP, "n": Choice.LEAVE}[answer]
 
 
-def _unasked(question: str, works: list[SandboxWork], *, keep: bool, saved: bool) -> Choice:
+def _decide_unasked(question: str, works: list[SandboxWork], *, keep: bool, saved: bool) -> Choice:
     if keep:
         return Choice.KEEP
     if any(works) and saved:
@@ -154,23 +154,23 @@ def _unasked(question: str, works: list[SandboxWork], *, keep: bool, saved: bool
             "--keep-worktree to keep its files, or --yes to lose them"
         )
         return Choice.LEAVE
-    return Choice.LOSE if confirmed(question, yes=False) else Choice.LEAVE
+    return Choice.LOSE if confirm(question, yes=False) else Choice.LEAVE
 
 
 def _summary(place: UnpulledPlace) -> str:
-    said = []
+    parts = []
     commits, stashes = place.commits, place.stashes
     if commits:
         subject = f" ({place.subject})" if place.subject else ""
-        said.append(f"{_count(commits, 'commit')} up to {place.tip[:12]}{subject}")
+        parts.append(f"{_count(commits, 'commit')} up to {place.tip[:12]}{subject}")
     if stashes:
-        said.append(_count(stashes, "stash", "stashes"))
+        parts.append(_count(stashes, "stash", "stashes"))
     for kind, files in (("changed", place.changed), ("untracked", place.untracked)):
         if files:
-            said.append(f"{_count(len(files), 'file')} {kind}")
+            parts.append(f"{_count(len(files), 'file')} {kind}")
     if more := place.more:
-        said.append(f"{more} more")
-    return f"{place.path}: {', '.join(said)}"
+        parts.append(f"{more} more")
+    return f"{place.path}: {', '.join(parts)}"
 
 
 def _count(number: int, noun: str, several: str = "") -> str:

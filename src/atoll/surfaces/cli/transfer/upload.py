@@ -126,8 +126,8 @@ def _send_submodules(
 @contextmanager
 def _explain_wait(say: Callable[[str], None] | None, branch: str) -> Iterator[None]:
     """Say what a long answer waits for: the server checks a few uploads at once, in turn."""
-    told = f"waiting for the server's check of {branch}, which has its turn among other uploads"
-    timer = threading.Timer(PATIENCE_SECONDS, say or _say_nothing, (told,))
+    message = f"waiting for the server's check of {branch}, which has its turn among other uploads"
+    timer = threading.Timer(PATIENCE_SECONDS, say or _say_nothing, (message,))
     timer.daemon = True
     timer.start()
     try:
@@ -190,7 +190,7 @@ def _bundle(git: LocalGit, branch: str, commit: str, have: list[str]) -> Iterato
         (own.folder / "objects" / "info" / "alternates").write_text(f"{objects}\n")
         own.ask("update-ref", f"refs/heads/{branch}", commit)
         create = ("bundle", "create", "-q", "-", f"refs/heads/{branch}", "--stdin")
-        with own.reading(*create, stdin=lacking) as out:
+        with own.open_output(*create, stdin=lacking) as out:
             while piece := out.read(PIECE_BYTES):
                 yield piece
 

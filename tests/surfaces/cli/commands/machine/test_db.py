@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from atoll.domain.errors import Unavailable
-from atoll.surfaces.cli.console.bar import Measure, drawn
+from atoll.surfaces.cli.console.bar import Measure, draw_bar
 from atoll.surfaces.cli.console.exits import CONFLICT, NOT_FOUND
 from atoll.testing import FakeDatabase, FakeHost
 from tests.surfaces.cli.conftest import Cli
@@ -133,4 +133,4 @@ def test_bar_is_drawn_on_a_terminal_alone(
 
 
 def test_bar_counts_rows() -> None:
-    assert drawn(50, 200, Measure(1, "rows")).endswith(" 25%  50 of 200 rows")
+    assert draw_bar(50, 200, Measure(1, "rows")).endswith(" 25%  50 of 200 rows")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from atoll.surfaces.cli.console.output import middle_cut
+from atoll.surfaces.cli.console.output import cut_middle
 from atoll.surfaces.cli.overview.listing import shown_names
 from tests.surfaces.cli.conftest import Cli
 from tests.surfaces.cli.scripted import Scripted, Seen, sandbox
@@ -249,7 +249,7 @@ def test_missing_agent_is_installed_after_a_yes(
     [("short", 32, "short"), ("a" * 10 + "z" * 10, 9, "aaaa…zzzz"), ("abcdef", 4, "ab…f")],
 )
 def test_long_name_is_cut_in_its_middle(name: str, most: int, shown: str) -> None:
-    assert middle_cut(name, most) == shown
+    assert cut_middle(name, most) == shown
 
 
 def test_long_names_that_would_look_alike_are_shown_whole(
@@ -257,4 +257,4 @@ def test_long_names_that_would_look_alike_are_shown_whole(
 ) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     alike = [f"{'a' * 20}{number}{'z' * 20}" for number in (1, 2)]
-    assert shown_names([*alike, "b" * 50, "app"]) == [*alike, middle_cut("b" * 50, 36), "app"]
+    assert shown_names([*alike, "b" * 50, "app"]) == [*alike, cut_middle("b" * 50, 36), "app"]

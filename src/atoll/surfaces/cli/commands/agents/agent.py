@@ -21,7 +21,7 @@ from atoll.surfaces.cli.console.bar import Bar
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import LOCAL, Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, yes_option
-from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.console.output import confirm, note, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
@@ -94,7 +94,7 @@ def remove(
 ) -> None:
     """Remove an agent's versions; sandboxes that run with one keep it until they stop."""
     what = f"{name} {version}" if version else f"every version of {name}"
-    if not confirmed(f"Remove {what} from this machine?", yes=yes):
+    if not confirm(f"Remove {what} from this machine?", yes=yes):
         raise click.exceptions.Exit(FAILED)
     _show(_shelf(invocation).remove(name, version), "removed", as_json=as_json)
 

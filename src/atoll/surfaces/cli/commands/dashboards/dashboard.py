@@ -19,7 +19,7 @@ from atoll.surfaces.cli.commands.people.share import LOCAL_ONLY
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import age, until
 from atoll.surfaces.cli.console.options import duration, json_option, utc_option, yes_option
-from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.console.output import confirm, note, say, show_json, show_table
 from atoll.surfaces.cli.console.references import DASHBOARD, DASHBOARD_LINK, pick_id
 from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.dispatch.verbs import Verbs
@@ -258,7 +258,7 @@ def restore(invocation: Invocation, dashboard: str) -> None:
 @pass_invocation
 def give(invocation: Invocation, dashboard: str, member: str, *, yes: bool) -> None:
     """Give a dashboard to another member of your team."""
-    if not confirmed(f"Give {dashboard} to {member}? It is theirs alone to share then.", yes=yes):
+    if not confirm(f"Give {dashboard} to {member}? It is theirs alone to share then.", yes=yes):
         raise click.Abort
     _dashboards(invocation).give(dashboard, member)
     note(f"{dashboard} is {member}'s")

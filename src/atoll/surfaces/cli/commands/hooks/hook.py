@@ -3,18 +3,20 @@
 import click
 
 from atoll.client.made.hooks import Hook, HookList, Hooks, HookSource, MadeHook
-from atoll.surfaces.cli.console.candidates import listed
+from atoll.surfaces.cli.console.candidates import complete_from
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import since
 from atoll.surfaces.cli.console.options import json_option, utc_option, yes_option
-from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.console.output import confirm, note, say, show_json, show_table
 from atoll.surfaces.cli.console.references import HOOK, pick_id
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 _hook = click.argument(
     "hook",
-    shell_complete=listed("hooks", HookList, lambda page: (hook.hook_id for hook in page.hooks)),
+    shell_complete=complete_from(
+        "hooks", HookList, lambda page: (hook.hook_id for hook in page.hooks)
+    ),
 )
 
 
@@ -72,7 +74,7 @@ def show_all(invocation: Invocation, *, as_json: bool) -> None:
 @pass_invocation
 def remove(invocation: Invocation, hook: str, *, yes: bool) -> None:
     """Remove a hook: its reports are refused from now on."""
-    if not confirmed(f"Remove the hook {hook}?", yes=yes):
+    if not confirm(f"Remove the hook {hook}?", yes=yes):
         raise click.exceptions.Exit(FAILED)
     hooks = Hooks(invocation.api().transport)
     hooks.remove(_hook_id(hooks, hook))

@@ -15,7 +15,7 @@ from atoll.domain.errors import Conflict, Failed, Invalid
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import LOCAL, Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import home_option, json_option, yes_option
-from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.console.output import confirm, note, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
@@ -236,7 +236,7 @@ def reap(invocation: Invocation, *, yes: bool, as_json: bool) -> None:
         return
     if not as_json:
         _show(strays)
-    if strays.count and not confirmed(f"End {strays.count} machines?", yes=yes):
+    if strays.count and not confirm(f"End {strays.count} machines?", yes=yes):
         raise click.exceptions.Exit(FAILED)
     done = extensions.end_strays() if strays.count else None
     if as_json:

@@ -19,17 +19,18 @@ from atoll.client.made.hosts.hosts import (
 from atoll.domain.errors import Invalid
 from atoll.domain.hosts.host import amount
 from atoll.domain.hosts.reading import read_cost
-from atoll.surfaces.cli.console.candidates import listed
+from atoll.surfaces.cli.console.candidates import complete_from
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, yes_option
-from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.console.output import confirm, note, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 _UNLIMITED = "-"
 
 _host = click.argument(
-    "host", shell_complete=listed("hosts", HostList, lambda page: (h.name for h in page.hosts))
+    "host",
+    shell_complete=complete_from("hosts", HostList, lambda page: (h.name for h in page.hosts)),
 )
 
 
@@ -214,7 +215,7 @@ def _ask_agreement(host: str, shown: str) -> str:
         note(f"compare it with the machine's own, then: atoll host trust {host} --fingerprint F")
         raise click.exceptions.Exit(FAILED)
     question = f"Was the key of {host} changed on purpose, and is it {shown}?"
-    if not confirmed(question, yes=False):
+    if not confirm(question, yes=False):
         raise click.exceptions.Exit(FAILED)
     return shown
 
@@ -254,7 +255,7 @@ def undrain(invocation: Invocation, host: str, *, as_json: bool) -> None:
 @pass_invocation
 def remove(invocation: Invocation, host: str, *, yes: bool) -> None:
     """Forget a host that no sandbox is on; nothing is removed there."""
-    if not confirmed(f"Forget the host {host}?", yes=yes):
+    if not confirm(f"Forget the host {host}?", yes=yes):
         raise click.exceptions.Exit(FAILED)
     _hosts(invocation).remove(host)
     say(f"removed {host}")

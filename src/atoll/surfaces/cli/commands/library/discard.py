@@ -8,7 +8,7 @@ from atoll.domain.errors import NotFound
 from atoll.surfaces.cli.console.diff_lines import file_lines
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument, yes_option
-from atoll.surfaces.cli.console.output import clean, confirmed, say, show_json
+from atoll.surfaces.cli.console.output import clean, confirm, say, show_json
 from atoll.surfaces.cli.dispatch.changed_files import changed_paths
 
 
@@ -45,7 +45,7 @@ def command(
     if not yes:
         for line in file_lines(files):
             click.echo(line, err=True)
-    if not confirmed(f"Discard these changes in {name}?", yes=yes):
+    if not confirm(f"Discard these changes in {name}?", yes=yes):
         context.exit(1)
     saved = [trees.discard(name, file, against=against, repo=repo) for file in files]
     if as_json:

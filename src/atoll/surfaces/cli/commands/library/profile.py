@@ -12,7 +12,7 @@ from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import LOCAL, Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, profile_argument, yes_option
-from atoll.surfaces.cli.console.output import confirmed, say, show_json, show_table
+from atoll.surfaces.cli.console.output import confirm, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 MAX_PROFILE_BYTES = 256 * 1024
@@ -100,7 +100,7 @@ def save(invocation: Invocation, file: Path, *, as_json: bool) -> None:
 def delete(invocation: Invocation, profile: str, *, version: str | None, yes: bool) -> None:
     """Delete a profile of yours."""
     what = f"{profile} {version}" if version else f"every version of {profile}"
-    if not confirmed(f"Delete {what}?", yes=yes):
+    if not confirm(f"Delete {what}?", yes=yes):
         raise click.exceptions.Exit(FAILED)
     query = (("version", version),) if version else ()
     invocation.api().transport.call(Call("DELETE", at("profiles", profile), query))

@@ -133,10 +133,10 @@ def copy(invocation: Invocation, name: str, checkout: str) -> None:
     from atoll.surfaces.cli.create.project import copy_files
 
     api = invocation.api()
-    origin = origins(api, SandboxPlan(repo=checkout).anchored())[0]
+    origin = origins(api, SandboxPlan(repo=checkout).anchor())[0]
     count = copy_files(api, api.sandboxes.get(name), origin)
     say(f"sent {count} files" if count else "nothing was sent")
 
 
 def _repository(api: Client, repo: str, branch: str | None) -> RepoBody:
-    return origins(api, SandboxPlan(repo=repo, branch=branch).anchored())[0].request
+    return origins(api, SandboxPlan(repo=repo, branch=branch).anchor())[0].request

@@ -16,7 +16,7 @@ from atoll.surfaces.cli.transfer.held_push import bring_pushed, drop_pushed, sho
 from atoll.surfaces.cli.transfer.local_repo import lacking_submodules
 from atoll.surfaces.cli.transfer.ordered_pulls import watch_pulls
 from atoll.surfaces.cli.transfer.pulled_branch import BranchRequest, PulledBranch, pull
-from atoll.surfaces.cli.transfer.saved_work import bring_saved, saved_of, tell_saved
+from atoll.surfaces.cli.transfer.saved_work import bring_saved, list_saved, print_saved
 
 
 @needs("repository.read")
@@ -182,13 +182,13 @@ def _bring_held_push(
 def _bring_saved(
     api: Client, name: str, checkout: Path, *, wanted: BranchRequest, as_json: bool
 ) -> None:
-    saved = saved_of(api, name)
+    saved = list_saved(api, name)
     brought = bring_saved(api, name, checkout, wanted=wanted)
     if as_json:
         whole: list[Json] = [work.kept_id for work in saved if work.tree]
         show_json({"saved": [_value(branch) for branch in brought], "trees": whole})
     else:
-        tell_saved(name, saved, brought)
+        print_saved(name, saved, brought)
 
 
 def _bring_back(
@@ -197,7 +197,7 @@ def _bring_back(
     from atoll.surfaces.cli.transfer.mirror import bring_back
 
     brought = bring_back(invocation.api(), invocation.environ, sandbox_id, into=into, force=force)
-    brought.notices.tell()
+    brought.notices.print()
     if as_json:
         show_json(brought.value())
         return

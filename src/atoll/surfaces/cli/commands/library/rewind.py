@@ -6,7 +6,7 @@ from atoll.client.files import WorkingTrees
 from atoll.surfaces.cli.console.diff_lines import stat_lines
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument, yes_option
-from atoll.surfaces.cli.console.output import confirmed, say, show_json
+from atoll.surfaces.cli.console.output import confirm, say, show_json
 
 
 @needs("file.write")
@@ -38,7 +38,7 @@ def command(
     if not yes:
         for line in stat_lines(trees.changes(name, query)):
             click.echo(line, err=True)
-    if not confirmed(f"Undo these changes in {name}?", yes=yes):
+    if not confirm(f"Undo these changes in {name}?", yes=yes):
         context.exit(1)
     restored = trees.restore(name, number, repo)
     if as_json:

@@ -12,7 +12,7 @@ from atoll.ports.host import Finding
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import LOCAL, Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import home_option, json_option, sandbox_argument
-from atoll.surfaces.cli.console.output import clean, painted, show_json
+from atoll.surfaces.cli.console.output import clean, paint, show_json
 
 
 @needs(LOCAL)
@@ -63,12 +63,12 @@ def _sandbox(invocation: Invocation, name: str, *, as_json: bool) -> None:
         if state == "ok" and layer.bypassable:
             state = "soft"
         what = f"{layer.number} {layer.name}"
-        click.echo(f"{painted(state, 6)}{clean(what):<22}{clean(layer.text)}")
+        click.echo(f"{paint(state, 6)}{clean(what):<22}{clean(layer.text)}")
     for part in report.wall:
         state = "off" if not part.in_force else "soft" if part.weakened else "ok"
-        click.echo(f"{painted(state, 6)}{clean(part.name):<22}{clean(part.text)}")
+        click.echo(f"{paint(state, 6)}{clean(part.name):<22}{clean(part.text)}")
     for note in report.degraded:
-        click.echo(f"{painted('warn', 6)}{'wall':<22}{clean(note)}")
+        click.echo(f"{paint('warn', 6)}{'wall':<22}{clean(note)}")
 
 
 def _value(finding: Finding) -> dict[str, Json]:
@@ -81,6 +81,6 @@ def _value(finding: Finding) -> dict[str, Json]:
 
 
 def _show(finding: Finding) -> None:
-    click.echo(f"{painted(finding.level, 6)}{clean(finding.name):<18} {clean(finding.text)}")
+    click.echo(f"{paint(finding.level, 6)}{clean(finding.name):<18} {clean(finding.text)}")
     if finding.fix:
         click.echo(f"{'':<25}{clean(finding.fix)}")

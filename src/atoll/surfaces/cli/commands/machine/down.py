@@ -24,10 +24,10 @@ from atoll.domain.errors import (
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import LOCAL, Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import home_option, yes_option
-from atoll.surfaces.cli.console.output import confirmed, note
+from atoll.surfaces.cli.console.output import confirm, note
 from atoll.surfaces.cli.console.progress import ProgressNote
 from atoll.surfaces.cli.console.waiting import LIVE
-from atoll.surfaces.cli.transfer.unpulled import look, tell
+from atoll.surfaces.cli.transfer.unpulled import find_unpulled, print_work
 
 AT_ONCE = 16
 STOP_SECONDS = 180
@@ -58,8 +58,8 @@ def command(invocation: Invocation, *, home: str | None, yes: bool) -> None:
         with suppress(Unavailable, Unauthenticated, Forbidden):
             for sandbox in api.sandboxes.list(states=LIVE):
                 if sandbox.state in LIVE:
-                    tell(look(api, sandbox))
-    if not confirmed(f"Stop Atoll and everything that runs in its sandboxes ({place})?", yes=yes):
+                    print_work(find_unpulled(api, sandbox))
+    if not confirm(f"Stop Atoll and everything that runs in its sandboxes ({place})?", yes=yes):
         raise click.exceptions.Exit(FAILED)
     try:
         _stop_all(api)
@@ -81,7 +81,7 @@ def _stop_all(api: Client) -> None:
         ):
             # Each answer comes when all of a sandbox has ended: they stop side by side.
             for failure in pool.map(partial(_stop, api), running):
-                progress.tell()
+                progress.report()
                 if failure:
                     note(f"atoll: {failure}")
 

@@ -14,7 +14,7 @@ from atoll.domain.size import MIB
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import LOCAL, Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, yes_option
-from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.console.output import confirm, note, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
@@ -97,7 +97,7 @@ def build(invocation: Invocation, name: str, *, again: bool, as_json: bool) -> N
 def rm(invocation: Invocation, name: str, *, yes: bool, as_json: bool) -> None:
     """Remove a root, or what was built of the folder NAME (`build:NAME`); sandboxes that
     stand on it keep it from being removed."""
-    if not confirmed(f"Remove the image {name} from this machine?", yes=yes):
+    if not confirm(f"Remove the image {name} from this machine?", yes=yes):
         raise click.exceptions.Exit(FAILED)
     if name.startswith(BUILD):
         builder = invocation.host().builder(invocation.home.absolute())

@@ -8,7 +8,7 @@ from atoll.client.organizations import Organizations
 from atoll.domain.errors import Forbidden, NotFound
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument, yes_option
-from atoll.surfaces.cli.console.output import confirmed, note, say, show_json
+from atoll.surfaces.cli.console.output import confirm, note, say, show_json
 
 
 @needs("sandbox.manage")
@@ -21,7 +21,7 @@ from atoll.surfaces.cli.console.output import confirmed, note, say, show_json
 def command(invocation: Invocation, name: str, member: str, *, yes: bool, as_json: bool) -> None:
     """Give a sandbox, with its history, to another member of your team."""
     question = f"Give {name} to {member}? It is stopped, and its files go along as they are."
-    if not confirmed(question, yes=yes):
+    if not confirm(question, yes=yes):
         raise click.Abort
     organizations = Organizations(invocation.api().transport)
     try:

@@ -13,7 +13,7 @@ from atoll.surfaces.cli.commands.people.share import LOCAL_ONLY
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import until
 from atoll.surfaces.cli.console.options import duration, json_option, utc_option, yes_option
-from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.console.output import confirm, note, say, show_json, show_table
 from atoll.surfaces.cli.console.references import INVITATION, pick_id
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
@@ -248,7 +248,7 @@ def role(
 def remove(invocation: Invocation, member: str, *, org: str | None, yes: bool) -> None:
     """Remove MEMBER (id, name or email), a person or a service account."""
     question = f"Remove {member}, with their secrets, links and approvals?"
-    if not confirmed(question, yes=yes):
+    if not confirm(question, yes=yes):
         raise click.Abort
     _organizations(invocation).remove(org, member)
     note(f"{member} is gone; their sandboxes are stopped and wait for another owner")
@@ -261,7 +261,7 @@ def remove(invocation: Invocation, member: str, *, org: str | None, yes: bool) -
 @pass_invocation
 def leave(invocation: Invocation, *, org: str | None, yes: bool) -> None:
     """Leave your organization."""
-    if not confirmed("Leave, with your secrets, links and approvals?", yes=yes):
+    if not confirm("Leave, with your secrets, links and approvals?", yes=yes):
         raise click.Abort
     _organizations(invocation).leave(org)
     note("you left; your sandboxes are stopped and wait for another owner")

@@ -3,7 +3,7 @@
 import click
 
 from atoll.client.made.people.tokens import PatBody, Token, TokenList, Tokens
-from atoll.surfaces.cli.console.candidates import listed
+from atoll.surfaces.cli.console.candidates import complete_from
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import age, until
 from atoll.surfaces.cli.console.options import duration, json_option, sandbox_option, utc_option
@@ -85,7 +85,7 @@ def list_(invocation: Invocation, *, account: str | None, as_json: bool) -> None
     metavar="TOKEN...",
     nargs=-1,
     required=True,
-    shell_complete=listed(
+    shell_complete=complete_from(
         "tokens", TokenList, lambda page: (token.id for token in page.tokens), ()
     ),
 )

@@ -19,10 +19,16 @@ from atoll.surfaces.cli.console.options import (
 )
 from atoll.surfaces.cli.console.output import say, show_json
 from atoll.surfaces.cli.console.selection import can_ask, pick_several, row_of
-from atoll.surfaces.cli.console.waiting import ended_notice, name_of, still_stands, wait_ended
+from atoll.surfaces.cli.console.waiting import ended_notice, may_still_run, name_of, wait_ended
 from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.transfer.keeping import KeepOptions, keep_before
-from atoll.surfaces.cli.transfer.unpulled import Choice, choose, leave_out_unknown, look, tell
+from atoll.surfaces.cli.transfer.unpulled import (
+    Choice,
+    choose,
+    find_unpulled,
+    leave_out_unknown,
+    print_work,
+)
 
 
 @needs("sandbox.manage")
@@ -58,9 +64,9 @@ def command(
         raise click.UsageError("--to takes the files of one sandbox: name one.")
     keeping = KeepOptions(to, with_secrets, quiet=as_json)
     keep = keep_worktree or to is not None
-    works = [look(api, sandbox) for sandbox in sandboxes]
+    works = [find_unpulled(api, sandbox) for sandbox in sandboxes]
     for work in works:
-        tell(work, gone=True)
+        print_work(work, gone=True)
     going = leave_out_unknown(sandboxes, works, yes=yes, lose=lose_work or keep)
     listed = ", ".join(name_of(sandbox) for sandbox in going)
     choice = choose(f"Destroy {listed}?", works, yes=yes or lose_work, keep=keep)
@@ -79,7 +85,7 @@ def command(
     if as_json:
         show_json({"sandboxes": [value for _, value in ended]})
     several.end()
-    if len(going) < len(sandboxes) or any(still_stands(answered) for answered, _ in ended):
+    if len(going) < len(sandboxes) or any(may_still_run(answered) for answered, _ in ended):
         raise click.exceptions.Exit(FAILED)
 
 

@@ -14,8 +14,8 @@ from atoll.domain.size import MIB
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import since, until
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument, utc_option
-from atoll.surfaces.cli.console.output import clean, painted, show_json
-from atoll.surfaces.cli.console.requirements import left_out
+from atoll.surfaces.cli.console.output import clean, paint, show_json
+from atoll.surfaces.cli.console.requirements import missing_parts
 from atoll.surfaces.cli.console.selection import select
 from atoll.surfaces.cli.console.waiting import end_notice, name_of
 from atoll.surfaces.cli.overview.agent_line import status_line
@@ -41,7 +41,7 @@ def command(invocation: Invocation, name: str | None, *, as_json: bool) -> None:
         show_json({**sandbox.value, **inside, "runtime_usage": left.value.get("runtime")})
         return
     click.echo(f"{'name':<{WIDTH}}{clean(name_of(sandbox))}")
-    click.echo(f"{'state':<{WIDTH}}{painted(clean(sandbox.state))}{_reason(sandbox)}")
+    click.echo(f"{'state':<{WIDTH}}{paint(clean(sandbox.state))}{_reason(sandbox)}")
     lines = [
         *_lines(sandbox),
         *_agent_lines(sandbox),
@@ -168,7 +168,7 @@ def _lines(sandbox: Sandbox) -> list[tuple[str, str]]:
     lines += _project_lines(sandbox.project)
     for repo in sandbox.repos:
         lines += [("repository", _repository(repo))]
-        lines += [("", line) for line in left_out(sandbox, repo)]
+        lines += [("", line) for line in missing_parts(sandbox, repo)]
     return lines
 
 

@@ -12,7 +12,7 @@ from atoll.domain.errors import Invalid, Unavailable
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_option, utc_option
 from atoll.surfaces.cli.console.output import note
-from atoll.surfaces.cli.overview.event_watch import watching
+from atoll.surfaces.cli.overview.event_watch import watch_events
 from atoll.surfaces.cli.overview.listing import show_sandboxes
 
 REDRAW_SECONDS = 10.0
@@ -65,7 +65,7 @@ def _list_sandboxes(api: Client, states: tuple[str, ...], group: str | None) -> 
 def _watch(api: Client, states: tuple[str, ...], group: str | None, *, as_json: bool) -> None:
     """Show the list until the person interrupts; each time only when it has changed."""
     last: list[Json] | None = None
-    with watching(api.transport, SHOWN) as events:
+    with watch_events(api.transport, SHOWN) as events:
         while True:
             try:
                 sandboxes = _list_sandboxes(api, states, group)

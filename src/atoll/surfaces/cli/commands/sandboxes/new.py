@@ -19,16 +19,16 @@ from atoll.surfaces.cli.console.memory import remember
 from atoll.surfaces.cli.console.options import duration, json_option, profile_option
 from atoll.surfaces.cli.console.output import note, say, show_json
 from atoll.surfaces.cli.console.plan import SandboxPlan, last_plan, preset, save
-from atoll.surfaces.cli.console.requirements import tell_left_out, tell_requirements
-from atoll.surfaces.cli.console.waiting import name_of, place_notice, task_begun, wait_ready
-from atoll.surfaces.cli.create.agents import put_right
+from atoll.surfaces.cli.console.requirements import print_missing_parts, print_requirements
+from atoll.surfaces.cli.console.waiting import name_of, place_notice, wait_for_task, wait_ready
+from atoll.surfaces.cli.create.agents import prepare_agents
 from atoll.surfaces.cli.create.copies import read_copy, send_copies
 from atoll.surfaces.cli.create.job import FROM_STDIN, Job, PromptKeeper, jobs
 from atoll.surfaces.cli.create.request import create_body
 from atoll.surfaces.cli.create.route_options import route_options
 from atoll.surfaces.cli.dispatch.remote_names import branches
 from atoll.surfaces.cli.dispatch.several import Several
-from atoll.surfaces.cli.transfer.mounts import granted, read_mount
+from atoll.surfaces.cli.transfer.mounts import grant_mounts, read_mount
 from atoll.surfaces.cli.transfer.origin import origins
 
 NETWORKS = ("none", "limited", "host-only", "full")
@@ -198,17 +198,17 @@ def command(
             _check_terminal()
         task = task if piped else keeper.read(prompt)
         if sits and plan == SandboxPlan() and name is None and task is None:
-            from atoll.surfaces.cli.create.questions import asked_plan
+            from atoll.surfaces.cli.create.questions import ask_plan
 
-            plan = asked_plan(invocation)
-        plan = plan.anchored()
+            plan = ask_plan(invocation)
+        plan = plan.anchor()
         _check_places(plan, no_wait=no_wait)
         _check_manner(plan, task)
         asked = jobs(plan, agents, name=name, prompt=task)
         asked = [replace(job, max_working=max_working if task else None) for job in asked]
         # Kept first: an odd name is reported before anything is sent, and `--last` may try again.
         save(invocation.environ, plan, name=save_as)
-        put_right(invocation, [job.plan.agent for job in asked if job.plan.agent])
+        prepare_agents(invocation, [job.plan.agent for job in asked if job.plan.agent])
         manner = _Manner(mount_private, not no_project, not as_json, not no_wait)
         several = Several(invocation, len(asked))
         made = _make_all(invocation, several, asked, manner)
@@ -332,21 +332,21 @@ def _fill_when_ready(invocation: Invocation, job: Job, made: Sandbox) -> Sandbox
         if plan.machine:
             order["mode"] = "machine"
         api.agents.start(ready.sandbox_id, order)
-    return task_begun(api, ready) if job.prompt is not None else ready
+    return wait_for_task(api, ready) if job.prompt is not None else ready
 
 
 def _create_sandbox(invocation: Invocation, job: Job, manner: _Manner) -> tuple[Job, Sandbox]:
     api = invocation.api()
     sources = origins(api, job.plan, base=job.base)
     if manner.project and sources:
-        from atoll.surfaces.cli.create.project import considered
+        from atoll.surfaces.cli.create.project import apply_project
 
-        plan, project = considered(api, job.plan, sources, ask=manner.asks, sends=manner.sends)
+        plan, project = apply_project(api, job.plan, sources, ask=manner.asks, sends=manner.sends)
         job = replace(job, plan=plan, project=project)
     plan = job.plan
     request = create_body(job, sources, variables(plan.env))
     folder = next((origin.folder for origin in sources if origin.folder), None)
-    with granted(invocation, plan.mount, private=manner.private) as mounts:
+    with grant_mounts(invocation, plan.mount, private=manner.private) as mounts:
         if mounts.bodies:
             request["mounts"] = mounts.bodies
         since = datetime.now(UTC).replace(microsecond=0)
@@ -362,8 +362,8 @@ def _await_ready(api: Client, made: Sandbox) -> Sandbox:
     name = name_of(made)
     try:
         ready = wait_ready(api, made, title=f"making {name}")
-        tell_left_out(ready)
-        tell_requirements(api, ready)
+        print_missing_parts(ready)
+        print_requirements(api, ready)
         if ready.project.state == "running":
             note(f"{name}: its set-up runs: `atoll attach {name} setup`")
         return ready

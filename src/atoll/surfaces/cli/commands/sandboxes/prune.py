@@ -11,11 +11,11 @@ from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import age, seconds_since
 from atoll.surfaces.cli.console.options import json_option, lose_option, yes_option
-from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.console.output import confirm, note, say, show_json, show_table
 from atoll.surfaces.cli.console.waiting import name_of
 from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.transfer.keeping import forget, records
-from atoll.surfaces.cli.transfer.unpulled import leave_out_unknown, look, tell
+from atoll.surfaces.cli.transfer.unpulled import find_unpulled, leave_out_unknown, print_work
 
 OVER = ("failed", "expired")
 
@@ -57,15 +57,15 @@ def command(
         return
     if not as_json:
         show_table(("NAME", "STATE", "SINCE"), [_row(sandbox) for sandbox in sandboxes])
-    works = [look(api, sandbox) for sandbox in sandboxes]
+    works = [find_unpulled(api, sandbox) for sandbox in sandboxes]
     for work in works:
-        tell(work, gone=True)
+        print_work(work, gone=True)
     if dry_run:
         _show(sandboxes, as_json=as_json, quiet=True)
         return
     going = leave_out_unknown(sandboxes, works, yes=yes, lose=lose_work)
     lost = " The work that was not pulled is lost." if any(works) else ""
-    if going and not confirmed(f"Destroy these {len(going)}?{lost}", yes=yes or lose_work):
+    if going and not confirm(f"Destroy these {len(going)}?{lost}", yes=yes or lose_work):
         raise click.exceptions.Exit(FAILED)
     several = Several(invocation, len(going))
     gone = several.each(going, lambda row: api.sandboxes.destroy(row.sandbox_id), name=name_of)
@@ -98,7 +98,7 @@ def _prune_kept(invocation: Invocation, least: int, manner: PruneOptions) -> Non
         for path in paths:
             say(path)
     if paths and not manner.dry_run:
-        if not confirmed(f"Delete these {len(paths)} for good?", yes=manner.yes):
+        if not confirm(f"Delete these {len(paths)} for good?", yes=manner.yes):
             raise click.exceptions.Exit(FAILED)
         several = Several(invocation, len(there))
         several.each([work.kept_id for work in there], api.kept.delete)

@@ -17,8 +17,8 @@ from atoll.surfaces.cli.console.options import (
 from atoll.surfaces.cli.console.output import note, say, show_json
 from atoll.surfaces.cli.console.waiting import name_of, wait_ready
 from atoll.surfaces.cli.transfer.keeping import KeepOptions, keep_before
-from atoll.surfaces.cli.transfer.saved_work import saved_of
-from atoll.surfaces.cli.transfer.unpulled import Choice, choose, look, tell
+from atoll.surfaces.cli.transfer.saved_work import list_saved
+from atoll.surfaces.cli.transfer.unpulled import Choice, choose, find_unpulled, print_work
 
 
 @needs("sandbox.manage")
@@ -42,8 +42,8 @@ def command(
     api = invocation.api()
     sandbox = api.sandboxes.get(name)
     keeping = KeepOptions(to, with_secrets, quiet=as_json)
-    work = look(api, sandbox)
-    tell(work)
+    work = find_unpulled(api, sandbox)
+    print_work(work)
     keep = keep_worktree or to is not None
     choice = choose(f"Recreate {name_of(sandbox)}?", [work], yes=yes, keep=keep, saved=True)
     if choice is Choice.LEAVE:
@@ -63,7 +63,7 @@ def command(
 
 def _tell_saved(api: Client, ready: Sandbox) -> None:
     before = ready.generation - 1
-    for work in saved_of(api, ready.sandbox_id):
+    for work in list_saved(api, ready.sandbox_id):
         if work.generation == before:
             if work.bundles:
                 note(f"its work was saved: atoll pull {name_of(ready)} --saved")

@@ -9,9 +9,9 @@ from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandboxes_argument
 from atoll.surfaces.cli.console.output import say, show_json
-from atoll.surfaces.cli.console.waiting import ended_notice, still_stands, wait_ended
+from atoll.surfaces.cli.console.waiting import ended_notice, may_still_run, wait_ended
 from atoll.surfaces.cli.dispatch.several import Several
-from atoll.surfaces.cli.transfer.unpulled import look, tell
+from atoll.surfaces.cli.transfer.unpulled import find_unpulled, print_work
 
 
 @needs("sandbox.manage")
@@ -25,7 +25,7 @@ def command(invocation: Invocation, names: tuple[str, ...], *, as_json: bool) ->
     stop = partial(api.sandboxes.stop, wait=True)
 
     def end(name: str) -> Sandbox:
-        tell(look(api, api.sandboxes.get(name)))
+        print_work(find_unpulled(api, api.sandboxes.get(name)))
         sandbox = wait_ended(api, name, stop, title=f"stopping {name}")
         if not as_json:
             say(ended_notice(sandbox))
@@ -36,5 +36,5 @@ def command(invocation: Invocation, names: tuple[str, ...], *, as_json: bool) ->
     if as_json:
         show_json({"sandboxes": [sandbox.value for sandbox in stopped]})
     several.end()
-    if any(map(still_stands, stopped)):
+    if any(map(may_still_run, stopped)):
         raise click.exceptions.Exit(FAILED)

@@ -15,7 +15,7 @@ from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, yes_option
-from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.console.output import confirm, note, say, show_json, show_table
 from atoll.surfaces.cli.console.references import MAX_SHOWN, did_you_mean, whole_name
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 from atoll.wire.words.secrets import Purpose
@@ -110,7 +110,7 @@ def set_(
     body["kind"] = _kind(body, custom=custom, expose=expose)
     body["broker_protected"] = not expose
     if _note_look_alikes(body):
-        if not confirmed("Is this the host you mean?", yes=yes):
+        if not confirm("Is this the host you mean?", yes=yes):
             raise click.exceptions.Exit(FAILED)
         body["look_alike"] = True
     _check_provider(body.get("provider"))
@@ -164,7 +164,7 @@ def rotate(invocation: Invocation, name: str, *, scope: str | None, as_json: boo
 @pass_invocation
 def remove(invocation: Invocation, name: str, *, scope: str | None, yes: bool) -> None:
     """Remove NAME, from every running sandbox at once."""
-    if not confirmed(f"Remove the secret {name}?", yes=yes):
+    if not confirm(f"Remove the secret {name}?", yes=yes):
         raise click.exceptions.Exit(FAILED)
     invocation.api().secrets.delete(name, scope=scope or None)
     say(f"removed {name}")

@@ -16,7 +16,13 @@ from atoll.client.made.terminals import TerminalBody, TerminalChangeBody
 from atoll.client.server import Server, server_at
 from atoll.domain.errors import AtollError, Conflict, NotFound
 from atoll.surfaces.cli.attach.attachment import AttachState
-from atoll.surfaces.cli.attach.ending import Detached, Ended, Ending, Lost, Signalled
+from atoll.surfaces.cli.attach.ending import (
+    ConnectionLoss,
+    Detachment,
+    Ending,
+    ProgramEnd,
+    SignalEnd,
+)
 from atoll.surfaces.cli.attach.keys import CONTROL_KEY, DETACH_KEYS, ControlKey, DetachKeys
 from atoll.surfaces.cli.attach.rawtty import RawTty
 from atoll.surfaces.cli.console.exits import FAILED, OK, SIGNALLED
@@ -189,15 +195,22 @@ def attach_terminal(
 def attach_by_link(link: str, name: str | None, options: AttachOptions) -> int:
     """Attach as a guest until the end. Return the exit code."""
     from atoll.surfaces.cli.attach.connection import TerminalTarget
-    from atoll.surfaces.cli.attach.guest import asked_name, guest_gone, guest_terminal, visiting
+    from atoll.surfaces.cli.attach.guest import (
+        ask_name,
+        guest_end_reason,
+        guest_terminal,
+        visit_by_link,
+    )
 
-    with visiting(link, asked_name(name)) as visit:
+    with visit_by_link(link, ask_name(name)) as visit:
         api = Client(lambda: visit.server)
         access = visit.access
         target = TerminalTarget(
             access.sandbox_id, guest_terminal(api, visit), access.sandbox_name, guest=True
         )
-        place = _Place(target, lambda: visit.server, lambda: guest_gone(api, visit), fresh=False)
+        place = _Place(
+            target, lambda: visit.server, lambda: guest_end_reason(api, visit), fresh=False
+        )
         ending = _attach(place, options, RawTty(clipboard=False))
     return _exit_code(ending, "atoll attach LINK")
 
@@ -242,12 +255,14 @@ def _attach(place: _Place, options: AttachOptions, tty: RawTty) -> Ending:
         take=options.take,
     )
 
-    async def still_there() -> str:
+    async def find_end_reason() -> str:
         return await asyncio.to_thread(place.gone)
 
     with tty:
         session = AttachClient(place.target, tty, attachment, key=options.control)
-        ending = asyncio.run(session.run(place.locate, options.keys, still_there=still_there))
+        ending = asyncio.run(
+            session.run(place.locate, options.keys, find_end_reason=find_end_reason)
+        )
     if session.lost_bytes:
         note(
             f"atoll: {session.lost_bytes} bytes that you typed or pasted did not reach the program"
@@ -296,15 +311,15 @@ def _gone_reason(api: Client, sandbox_id: str, name: str) -> str:
 
 def _exit_code(ending: Ending, back: str) -> int:
     match ending:
-        case Detached():
+        case Detachment():
             note(f"detached: come back with `{back}`")
             return OK
-        case Ended(code, signal):
+        case ProgramEnd(code, signal):
             if signal is None:
                 return FAILED if code is None else code
             return SIGNALLED + signal_number(signal)
-        case Lost(message, exit_code):
+        case ConnectionLoss(message, exit_code):
             note(f"atoll: {message}")
             return exit_code
-        case Signalled(number):
+        case SignalEnd(number):
             return SIGNALLED + number

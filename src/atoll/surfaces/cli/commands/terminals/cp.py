@@ -121,7 +121,7 @@ def _check(place: SandboxPath, landing: Path, *, size: int) -> None:
     if size >= TOLD_BYTES:
         note(f"{what} is {spelled_size(size)} large")
     if judge(landing.name, frozenset()) is FileDecision.FLAGGED and size:
-        Notices(flagged=[landing.name]).tell()
+        Notices(flagged=[landing.name]).print()
 
 
 def _landing(target: str, place: SandboxPath) -> Path:
@@ -153,7 +153,7 @@ def _write(stream: Stream, target: Path, *, folder: bool) -> int:
             files = unpack(packed, inner, notices.left_out)
             take_repositories_out(inner, notices)
             inner.rename(target)
-            notices.tell()
+            notices.print()
             return files
         part = fresh / "file"
         with part.open("xb") as out:

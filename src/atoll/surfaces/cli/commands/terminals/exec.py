@@ -17,9 +17,9 @@ from atoll.surfaces.cli.commands.terminals.attach import (
 )
 from atoll.surfaces.cli.console.following import (
     MAX_OUTPUT_BYTES,
-    Following,
+    ExecFollower,
     end_code,
-    piped,
+    is_stdin_piped,
 )
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
@@ -104,7 +104,7 @@ def command(
     if follow is not None:
         started, feed = api.execs.get(name, exec_id(api, name, follow)), False
     else:
-        feed = (piped() or interactive) and not background
+        feed = (is_stdin_piped() or interactive) and not background
         request = _request(argv, line, cwd=cwd, env=env, timeout=timeout)
         if reap:
             request["reap"] = True
@@ -121,10 +121,10 @@ def _follow(
     api: Client, name: str, started: Exec, *, feed: bool, forget: bool, as_json: bool
 ) -> None:
     """Follow the command to its end, and leave with its exit code."""
-    following = Following(api.transport, name, started.exec_id, quiet=as_json)
+    following = ExecFollower(api.transport, name, started.exec_id, quiet=as_json)
     ended = following.run(feed=feed, forget=forget)
     if as_json:
-        show_json({**ended.value, **following.captured()})
+        show_json({**ended.value, **following.captured_output()})
     raise click.exceptions.Exit(end_code(ended))
 
 

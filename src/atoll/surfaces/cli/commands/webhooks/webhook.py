@@ -12,12 +12,12 @@ from atoll.client.made.webhooks import (
     WebhookList,
     Webhooks,
 )
-from atoll.surfaces.cli.console.candidates import listed
+from atoll.surfaces.cli.console.candidates import complete_from
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.moments import since, until
 from atoll.surfaces.cli.console.options import duration, json_option, utc_option, yes_option
-from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.console.output import confirm, note, say, show_json, show_table
 from atoll.surfaces.cli.console.references import WEBHOOK, pick_id, stream_of
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
@@ -27,15 +27,15 @@ def _webhook_id(context: click.Context, _parameter: click.Parameter, webhook: st
     invocation = context.find_object(Invocation)
     if invocation is None or context.resilient_parsing:
         return webhook
-    listed = Webhooks(invocation.api().transport).list
+    list_webhooks = Webhooks(invocation.api().transport).list
     return pick_id(
-        WEBHOOK, webhook, lambda: ((row.webhook_id, row.url) for row in listed().webhooks)
+        WEBHOOK, webhook, lambda: ((row.webhook_id, row.url) for row in list_webhooks().webhooks)
     )
 
 
 _webhook = click.argument(
     "webhook",
-    shell_complete=listed(
+    shell_complete=complete_from(
         "webhooks", WebhookList, lambda page: (webhook.webhook_id for webhook in page.webhooks)
     ),
     callback=_webhook_id,
@@ -177,7 +177,7 @@ def change(
 @pass_invocation
 def remove(invocation: Invocation, webhook: str, *, yes: bool) -> None:
     """Remove a webhook and its dead letters."""
-    if not confirmed(f"Remove the webhook {webhook}?", yes=yes):
+    if not confirm(f"Remove the webhook {webhook}?", yes=yes):
         raise click.exceptions.Exit(FAILED)
     _webhooks(invocation).remove(webhook)
     say(f"removed {webhook}")
@@ -236,7 +236,7 @@ def failed(
     """List what the endpoint did not accept, and why."""
     webhooks = _webhooks(invocation)
     if drop:
-        if not confirmed(f"Drop all dead letters of {webhook}?", yes=yes):
+        if not confirm(f"Drop all dead letters of {webhook}?", yes=yes):
             raise click.exceptions.Exit(FAILED)
         webhooks.drop(webhook)
         say(f"dropped the dead letters of {webhook}")

@@ -15,7 +15,7 @@ from atoll.client.made.workers.desktops import Desktop, DesktopList, Desktops
 from atoll.client.server import find_server
 from atoll.domain.errors import AtollError, Invalid
 from atoll.ports.outside.local_wall import DesktopOptions, LocalWall
-from atoll.surfaces.cli.console.candidates import listed
+from atoll.surfaces.cli.console.candidates import complete_from
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
@@ -24,7 +24,7 @@ from atoll.surfaces.cli.dispatch.verbs import Verbs
 _desktop = click.argument(
     "desktop",
     required=False,
-    shell_complete=listed(
+    shell_complete=complete_from(
         "desktops", DesktopList, lambda page: (desktop.name for desktop in page.desktops)
     ),
 )

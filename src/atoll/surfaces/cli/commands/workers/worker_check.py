@@ -22,7 +22,7 @@ from atoll.domain.errors import Failed, Unavailable
 from atoll.surfaces.cli.console.candidates import profiles
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.output import say
-from atoll.surfaces.cli.overview.worker_stream import followed
+from atoll.surfaces.cli.overview.worker_stream import follow_events
 
 START_SECONDS = 300.0
 """The longest to wait until a worker runs."""
@@ -71,7 +71,7 @@ def _temporary_worker(invocation: Invocation, workers: Workers, body: WorkerBody
         yield name
     finally:
         workers.stop(name, "the check is over")
-        *_, last = followed(invocation.api().transport, name, after=0)
+        *_, last = follow_events(invocation.api().transport, name, after=0)
         if leftovers := last.said.get("leftovers"):
             raise Failed(f"The backend left something of {name} behind: {leftovers}")
         _print_finding("stop", f"nothing is left after {last.seq} events")
@@ -108,7 +108,7 @@ def _check_resumption(invocation: Invocation, name: str, request_id: str) -> str
     """Read the stream until a receipt, then again after its first event. Raises `Failed` where
     the two differ or an event is missing."""
     transport = invocation.api().transport
-    whole, rest = (_read_until(followed(transport, name, after=n), request_id) for n in (0, 1))
+    whole, rest = (_read_until(follow_events(transport, name, after=n), request_id) for n in (0, 1))
     if [event.value for event in whole[1:]] != [event.value for event in rest]:
         raise Failed("The stream is another one when it is resumed.")
     if [event.seq for event in whole] != list(range(1, len(whole) + 1)):

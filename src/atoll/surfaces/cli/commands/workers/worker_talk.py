@@ -12,16 +12,16 @@ from atoll.client.made.workers.workers import WorkerPage, WorkerRequestFields
 from atoll.client.workers.shapes import WorkerDelta, WorkerEvent
 from atoll.client.workers.workers import RECEIPT_SECONDS, Turn, Workers, new_request_id, result_of
 from atoll.domain.errors import Failed, Invalid
-from atoll.surfaces.cli.console.candidates import listed
+from atoll.surfaces.cli.console.candidates import complete_from
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json
 from atoll.surfaces.cli.overview.worker_stream import (
-    Pieces,
-    followed,
+    PiecePrinter,
+    follow_events,
+    follow_stream,
     is_named,
-    listened,
-    tailed,
+    read_tail,
     worker_line,
 )
 
@@ -36,7 +36,7 @@ DECISIONS = ("accept", "acceptForSession", "decline", "cancel")
 
 def worker_argument() -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return the argument WORKER: one of the caller's, by its name; it completes."""
-    completion = listed(
+    completion = complete_from(
         "workers", WorkerPage, lambda page: (worker.worker_id for worker in page.workers)
     )
     return click.argument("worker", shell_complete=completion)
@@ -160,11 +160,11 @@ def follow(
     as_json: bool,
 ) -> None:
     """Follow what happens to a worker and what its agent says, until it is removed."""
-    pieces, transport = Pieces(as_json=as_json), invocation.api().transport
+    pieces, transport = PiecePrinter(as_json=as_json), invocation.api().transport
     events = (
-        listened(transport, worker, after=after)
+        follow_stream(transport, worker, after=after)
         if tail_ms is None
-        else tailed(transport, worker, after=after, tail_ms=tail_ms)
+        else read_tail(transport, worker, after=after, tail_ms=tail_ms)
     )
     for event in events:
         if isinstance(event, WorkerDelta):
@@ -190,7 +190,7 @@ def _await_turn(
 ) -> None:
     """Print what the agent says until a turn ends. Raises `Failed` for one that is not completed,
     and for a worker that ends before."""
-    for event in followed(invocation.api().transport, worker, after=after):
+    for event in follow_events(invocation.api().transport, worker, after=after):
         if event.event_type == "worker.stopped":
             break
         if event.question:
