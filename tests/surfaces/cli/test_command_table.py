@@ -449,7 +449,7 @@ def test_help_table_and_commands_say_the_same() -> None:
     context = click.Context(commands.atoll)
     for group, ordered in commands.ORDER.items():
         found = commands.groups()[group]
-        names = [entry.partition("/")[2] for entry in ordered]
+        names = [entry.rpartition("/")[2] for entry in ordered]
         assert list(found)[: len(names)] == names
         for name, summary in found.items():
             command = commands.atoll.get_command(context, name)

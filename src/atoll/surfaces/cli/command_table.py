@@ -1,7 +1,7 @@
 """The `atoll` command: which commands there are, and how an error leaves.
 
-A command is a file in the folder of its area. Its line in `atoll --help` is the first line of
-its docstring, read without loading it.
+A command is a file in the folder of its area, or beside the folders where it is the area's only
+one. Its line in `atoll --help` is the first line of its docstring, read without loading it.
 """
 
 import re
@@ -45,7 +45,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "library/kept",
         "sandboxes/prune",
         "library/project",
-        "drive/drive",
+        "drive",
     ),
     "review": (
         "library/diff",
@@ -54,19 +54,19 @@ ORDER: dict[str, tuple[str, ...]] = {
         "library/discard",
         "library/checkpoints",
         "library/rewind",
-        "previews/preview",
-        "forges/pr",
+        "preview",
+        "pr",
     ),
     "agents": (
-        "inbox/inbox",
+        "inbox",
         "agents/agent",
         "workers/worker",
-        "tools/mcp",
+        "mcp",
         "machine/image",
         "library/profile",
         "terminals/record",
         "terminals/play",
-        "overview/search",
+        "search",
         "sandboxes/logs",
         "journals/events",
     ),
@@ -78,11 +78,11 @@ ORDER: dict[str, tuple[str, ...]] = {
         "approvals/approve",
         "approvals/deny",
         "approvals/revoke",
-        "webhooks/webhook",
-        "hooks/hook",
+        "webhook",
+        "hook",
     ),
     "people": (
-        "dashboards/dashboard",
+        "dashboard",
         "people/share",
         "people/org",
         "people/give",
@@ -100,7 +100,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "machine/doctor",
         "workers/desktop",
         "hosts/host",
-        "routes/route",
+        "route",
         "hosts/extension",
         "machine/vm",
         "machine/db",
@@ -108,9 +108,9 @@ ORDER: dict[str, tuple[str, ...]] = {
         "machine/completion",
     ),
 }
-"""The groups of `atoll --help` and their commands, those first that a person meets first. Each is a
-file of its name in the folder of its area below `commands/`. A command that is not named here comes
-last in the group of its area's first one."""
+"""The groups of `atoll --help` and their commands, those first that a person meets first. Each is
+the path of a file below `commands/`. A command that is not named here comes last in the group of
+its area's first one, or in the first group."""
 
 _HELP = re.compile(r'^def command\(.*?^    """(.*?)(?:"""|$)', re.DOTALL | re.MULTILINE)
 """The docstring's first line, of the function that is the command."""
@@ -120,10 +120,10 @@ _HELP = re.compile(r'^def command\(.*?^    """(.*?)(?:"""|$)', re.DOTALL | re.MU
 def groups() -> dict[str, dict[str, str]]:
     """Return each group's commands with their one-line help, in the order of `atoll --help`."""
     listing: dict[str, dict[str, str]] = {group: {} for group in ORDER}
-    for area, name in (*_ordered_commands(), *_unnamed()):
-        path = _FOLDER / area / f"{name.replace('-', '_')}.py"
+    for entry in (*_ordered_commands().values(), *_unnamed()):
+        path = _FOLDER / f"{entry.replace('-', '_')}.py"
         if summary := _HELP.search(path.read_text(encoding="utf-8")):
-            listing[_group_of(area, name)][name] = summary[1]
+            listing[_group_of(entry)][_name_of(entry)] = summary[1]
     return listing
 
 
@@ -133,39 +133,44 @@ def command_names() -> list[str]:
 
 
 @cache
-def _ordered_commands() -> tuple[tuple[str, str], ...]:
-    """Return area and name of each command that `ORDER` names."""
-    entries = (entry for entries in ORDER.values() for entry in entries)
-    return tuple((area, name) for area, _, name in (entry.partition("/") for entry in entries))
+def _ordered_commands() -> dict[str, str]:
+    """Return the entry of each command that `ORDER` has, by its name."""
+    return {_name_of(entry): entry for entries in ORDER.values() for entry in entries}
 
 
-def _unnamed() -> list[tuple[str, str]]:
-    """Return area and name of each further module below `commands/`."""
-    named, paths = set(_ordered_commands()), sorted(_FOLDER.glob("*/[a-z]*.py"))
-    entries = [(path.parent.name, path.stem.replace("_", "-")) for path in paths]
-    return [entry for entry in entries if entry not in named]
+def _unnamed() -> list[str]:
+    """Return an entry for each further module below `commands/`."""
+    paths = (*_FOLDER.glob("[a-z]*.py"), *_FOLDER.glob("*/[a-z]*.py"))
+    entries = (path.relative_to(_FOLDER).with_suffix("").as_posix() for path in sorted(paths))
+    ordered = _ordered_commands().values()
+    return [entry for each in entries if (entry := each.replace("_", "-")) not in ordered]
 
 
-def _group_of(area: str, name: str) -> str:
-    whole = f"{area}/{name}"
-    own = (group for group, entries in ORDER.items() if whole in entries)
+def _name_of(entry: str) -> str:
+    return entry.rpartition("/")[2]
+
+
+def _group_of(entry: str) -> str:
+    area = entry.rpartition("/")[0]
+    own = (group for group, entries in ORDER.items() if entry in entries)
     of_area = (
         group
         for group, entries in ORDER.items()
-        if any(entry.startswith(f"{area}/") for entry in entries)
+        if area and any(other.startswith(f"{area}/") for other in entries)
     )
     return next(own, None) or next(of_area, next(iter(ORDER)))
 
 
-def _area_of(name: str) -> str | None:
-    """Return the area of a command; None when there is no such command."""
+def _module_of(name: str) -> str | None:
+    """Return the module of a command, below `commands`; None when there is no such command."""
     stem = name.replace("-", "_")
     if "_" in name or not stem.isidentifier():
         return None
-    for area, known in _ordered_commands():
-        if known == name:
-            return area
-    return next((path.parent.name for path in _FOLDER.glob(f"*/{stem}.py")), None)
+    entry = _ordered_commands().get(name)
+    if entry is None and (_FOLDER / f"{stem}.py").exists():
+        return stem
+    entry = entry or next((f"{p.parent.name}/{stem}" for p in _FOLDER.glob(f"*/{stem}.py")), None)
+    return None if entry is None else entry.replace("-", "_").replace("/", ".")
 
 
 def _help_of(words: list[str]) -> tuple[str, list[str]]:
@@ -197,10 +202,10 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load one command by its name."""
-        area = _area_of(cmd_name)
-        if area is None:
+        name = _module_of(cmd_name)
+        if name is None:
             return None
-        module = import_module(f"{_COMMANDS}.{area}.{cmd_name.replace('-', '_')}")
+        module = import_module(f"{_COMMANDS}.{name}")
         command: click.Command | None = getattr(module, "command", None)
         return command
 

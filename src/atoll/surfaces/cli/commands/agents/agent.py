@@ -12,10 +12,10 @@ import click
 
 from atoll.client.fields import Json
 from atoll.surfaces.cli.commands.agents.added import LATER, add, agent_facts, info
+from atoll.surfaces.cli.commands.agents.agent_login import LOGINS
 from atoll.surfaces.cli.commands.agents.check import check
 from atoll.surfaces.cli.commands.agents.control import CONTROLS
 from atoll.surfaces.cli.commands.agents.settings import set_
-from atoll.surfaces.cli.commands.logins.agent_login import LOGINS
 from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.bar import Bar
 from atoll.surfaces.cli.console.exits import FAILED

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from atoll.surfaces.cli.commands.logins import agent_login
+from atoll.surfaces.cli.commands.agents import agent_login
 from atoll.surfaces.cli.console.exits import CONFLICT, FAILED, NOT_FOUND, OK, USAGE
 from tests.surfaces.cli.conftest import Cli
 from tests.surfaces.cli.scripted import Scripted

@@ -1,1 +1,0 @@
-"""Commands of the area `dashboards`, each a file of its name."""

@@ -1,1 +1,0 @@
-"""Commands of the area `drive`, each a file of its name."""

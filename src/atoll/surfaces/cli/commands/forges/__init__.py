@@ -1,1 +1,0 @@
-"""Commands of the area `forges`, each a file of its name."""

@@ -1,1 +1,0 @@
-"""Commands of the area `hooks`, each a file of its name."""

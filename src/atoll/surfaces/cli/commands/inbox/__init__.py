@@ -1,1 +1,0 @@
-"""Commands of the area `inbox`, each a file of its name."""

@@ -1,1 +1,0 @@
-"""Commands of the area `logins`, each a file of its name."""

@@ -1,1 +1,0 @@
-"""Commands of the area `overview`, each a file of its name."""

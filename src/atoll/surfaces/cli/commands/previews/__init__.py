@@ -1,1 +1,0 @@
-"""Commands of the area `previews`, each a file of its name."""

@@ -1,1 +1,0 @@
-"""Commands of the area `routes`, each a file of its name."""

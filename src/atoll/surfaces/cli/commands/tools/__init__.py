@@ -1,1 +1,0 @@
-"""Commands of the area `tools`, each a file of its name."""

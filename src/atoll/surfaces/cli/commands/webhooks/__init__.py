@@ -1,1 +1,0 @@
-"""Commands of the area `webhooks`, each a file of its name."""
