@@ -21,7 +21,7 @@ from atoll.adapters.bus.jetstream import MAX_MESSAGE_BYTES, JetStreamSink
 from atoll.adapters.bus.nats_bus import NatsBus
 from atoll.adapters.bus.nats_link import NatsLink
 from atoll.adapters.bus.settings import BusSettings
-from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.clocks import SystemClock
 from atoll.adapters.storage.engines.sqlite import sqlite_url
 from atoll.adapters.storage.store import Settings, SqlStore, open_store
 from atoll.services.ground import Ground

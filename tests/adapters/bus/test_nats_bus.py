@@ -9,7 +9,7 @@ from atoll.adapters.bus.live_channels import InProcessChannels
 from atoll.adapters.bus.nats_bus import MAX_NAMES, NatsBus
 from atoll.adapters.bus.nats_link import NatsLink
 from atoll.adapters.bus.settings import BusSettings
-from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.clocks import SystemClock
 from atoll.domain.ids import OrgId
 from atoll.domain.live import MAX_PAYLOAD_BYTES
 from atoll.services.wakeups import LEAST_SECONDS, Wakeups

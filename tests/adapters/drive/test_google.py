@@ -10,12 +10,12 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.addresses import Reach
+from atoll.adapters.clocks import SystemClock
 from atoll.adapters.drive.google import SCOPES, GoogleDrive
 from atoll.adapters.drive.http import GOOGLE, MAX_BYTES, DriveHttp
 from atoll.adapters.drive.resumable import PIECE_BYTES
 from atoll.adapters.drive.settings import DriveSettings
-from atoll.adapters.outgoing.addresses import Reach
 from atoll.domain.drive.drive import DriveAccess, DriveQuery, DriveUpload
 from atoll.domain.errors import (
     AtollError,

@@ -8,10 +8,10 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from atoll.adapters.addresses import Reach
 from atoll.adapters.forges.forges import Forges
 from atoll.adapters.forges.http import MAX_BYTES, ForgeHttp
 from atoll.adapters.forges.settings import ForgeSettings
-from atoll.adapters.outgoing.addresses import Reach
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound, Unavailable
 from atoll.domain.repository.forge import ForgeRepository
 from atoll.ports.outside.forge import Forge

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.clocks import SystemClock
 from atoll.adapters.identity.client_secrets import read_secrets
 from atoll.adapters.identity.oidc import OidcProvider
 from atoll.adapters.identity.provider_http import Answer, ProviderHttp

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.clocks import SystemClock
 from atoll.adapters.issuers.device_grant import DeviceGrantIssuer
 from atoll.adapters.issuers.openai import OpenAIIssuer
 from atoll.domain.errors import Invalid

@@ -6,13 +6,13 @@ from datetime import timedelta
 
 import pytest
 
-from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.addresses import Reach
+from atoll.adapters.clocks import SystemClock
 from atoll.adapters.issuers.client import IssuerClient
 from atoll.adapters.issuers.device_grant import DeviceGrantIssuer
 from atoll.adapters.issuers.http import MAX_BYTES, IssuerHttp
 from atoll.adapters.issuers.openai import OpenAIIssuer
 from atoll.adapters.issuers.tokens import claims_of
-from atoll.adapters.outgoing.addresses import Reach
 from atoll.domain.errors import Forbidden, Unavailable
 from atoll.domain.logins.agent_login import (
     CodeExpired,

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.clocks import SystemClock
 from atoll.adapters.push.encryption import MAX_MESSAGE, encrypted, sealed
 from atoll.adapters.push.sender import HttpPushSender
 from atoll.adapters.push.settings import PushSettings

@@ -16,7 +16,7 @@ from uuid import uuid4
 import pytest
 
 from atoll.adapters.bus.in_process import InProcessBus
-from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.clocks import SystemClock
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store

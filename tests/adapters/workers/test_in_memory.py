@@ -2,7 +2,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.clocks import SystemClock
 from atoll.adapters.workers.in_memory import InMemoryHost
 from atoll.domain.errors import Failed
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, WorkerKey

@@ -18,7 +18,7 @@ import pytest
 
 from atoll.adapters.bus.jetstream import JetStreamSink
 from atoll.adapters.bus.settings import BusSettings
-from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.clocks import SystemClock
 from atoll.adapters.storage.engines.sqlite import sqlite_url
 from atoll.adapters.storage.store import Settings, SqlStore, open_store
 from atoll.services.ground import Ground

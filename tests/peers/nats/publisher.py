@@ -12,7 +12,7 @@ from pathlib import Path
 
 from atoll.adapters.bus.jetstream import JetStreamSink
 from atoll.adapters.bus.settings import BusSettings
-from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.clocks import SystemClock
 from atoll.adapters.storage.engines.sqlite import sqlite_url
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.domain.event import Event

@@ -12,7 +12,7 @@ from pycrdt import Doc, Map, Text
 
 from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.bus.live_channels import InProcessChannels
-from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.clocks import SystemClock
 from atoll.adapters.documents.documents import YrsDocuments
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.domain.errors import AtollError

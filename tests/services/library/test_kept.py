@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from atoll.adapters.kept.folder import KeptFolder
+from atoll.adapters.kept import KeptFolder
 from atoll.domain.errors import Conflict, LimitReached, NotFound, Unavailable
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON

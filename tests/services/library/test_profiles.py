@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.profiles.folder import bundled, personal
+from atoll.adapters.profiles import bundled, personal
 from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.services.identifiers import Identifiers

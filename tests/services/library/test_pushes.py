@@ -12,7 +12,7 @@ from unittest.mock import patch
 import pytest
 
 from atoll.adapters.bus.in_process import InProcessBus
-from atoll.adapters.kept.folder import KeptFolder
+from atoll.adapters.kept import KeptFolder
 from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store
 from atoll.domain.event import Event

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from atoll.adapters.kept.folder import KeptFolder
+from atoll.adapters.kept import KeptFolder
 from atoll.domain.errors import Conflict
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandboxes.sandbox import Sandbox

@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.addresses import Reach
+from atoll.adapters.clocks import SystemClock
 from atoll.adapters.issuers.client import IssuerClient
 from atoll.adapters.issuers.http import IssuerHttp
 from atoll.adapters.issuers.openai import OpenAIIssuer
-from atoll.adapters.outgoing.addresses import Reach
 from atoll.domain.errors import (
     AtollError,
     Conflict,

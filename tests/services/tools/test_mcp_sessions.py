@@ -2,7 +2,7 @@ import asyncio
 from dataclasses import replace
 
 from atoll.adapters.bus.in_process import InProcessBus
-from atoll.adapters.signers.es256 import Es256Signer
+from atoll.adapters.signers import Es256Signer
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.services.people.signing_keys import SigningKeys
 from atoll.services.tools.mcp_sessions import LASTS, McpSessions, SessionClaims

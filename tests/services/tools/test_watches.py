@@ -4,7 +4,7 @@ from contextlib import aclosing
 
 import pytest
 
-from atoll.adapters.signers.es256 import Es256Signer
+from atoll.adapters.signers import Es256Signer
 from atoll.domain.errors import LimitReached
 from atoll.domain.event import Event, Gap, Json, sandbox_stream
 from atoll.domain.people.principal import LOCAL_PERSON

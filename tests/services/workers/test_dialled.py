@@ -12,7 +12,7 @@ import pytest
 
 from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.bus.live_channels import InProcessChannels
-from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.clocks import SystemClock
 from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store
 from atoll.adapters.vaults.envelope import EnvelopeVault, MasterKey

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from atoll.adapters.bus.in_process import InProcessBus
-from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.clocks import SystemClock
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.adapters.workers.in_memory import InMemoryHost
 from atoll.domain.errors import (

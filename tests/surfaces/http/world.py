@@ -20,8 +20,8 @@ from aiohttp import WSMsgType, web
 
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.adapters.bus.in_process import InProcessBus
-from atoll.adapters.kept.folder import KeptFolder
-from atoll.adapters.profiles.folder import bundled
+from atoll.adapters.kept import KeptFolder
+from atoll.adapters.profiles import bundled
 from atoll.adapters.repos.direct_importer import DirectImporter
 from atoll.adapters.repos.shelf import Settings as ShelfSettings
 from atoll.adapters.repos.shelf import Shelf

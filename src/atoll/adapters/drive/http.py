@@ -17,7 +17,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from atoll.adapters.outgoing.addresses import CheckedResolver, Reach, resolved
+from atoll.adapters.addresses import CheckedResolver, Reach, resolved
 from atoll.domain.errors import (
     AtollError,
     Conflict,

@@ -15,8 +15,8 @@ import aiohttp
 import msgspec
 from yarl import URL
 
+from atoll.adapters.addresses import CheckedResolver, Reach, resolved
 from atoll.adapters.forges.settings import ForgeSettings
-from atoll.adapters.outgoing.addresses import CheckedResolver, Reach, resolved
 from atoll.domain.errors import Conflict, Forbidden, NotFound, Unavailable
 from atoll.domain.repository.forge import ForgeRepository, plain_line
 

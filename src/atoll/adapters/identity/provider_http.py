@@ -14,7 +14,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from atoll.adapters.outgoing.addresses import CheckedResolver, Reach, resolved
+from atoll.adapters.addresses import CheckedResolver, Reach, resolved
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.domain.event import Json
 from atoll.domain.logins.issuer_answers import read_seconds

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import aiohttp
 
-from atoll.adapters.outgoing.addresses import CheckedResolver, Reach, resolved
+from atoll.adapters.addresses import CheckedResolver, Reach, resolved
 from atoll.adapters.push.encryption import encrypted
 from atoll.adapters.push.settings import PushSettings
 from atoll.adapters.push.vapid import VapidKey

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from yarl import URL
 
-from atoll.adapters.outgoing.addresses import CheckedResolver, Reach, resolved
+from atoll.adapters.addresses import CheckedResolver, Reach, resolved
 from atoll.adapters.webhooks.settings import WebhookSettings
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.domain.webhooks.delivery import Receipt

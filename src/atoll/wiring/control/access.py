@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from atoll.adapters.signers.es256 import Es256Signer
+from atoll.adapters.signers import Es256Signer
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON, Principal

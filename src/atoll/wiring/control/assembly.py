@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from atoll.adapters import profiles as profile_files
 from atoll.adapters.agents.config_folder import ConfigFolder
 from atoll.adapters.agents.layers import InstalledLayers
 from atoll.adapters.agents.shelf import LayerShelf
@@ -19,12 +20,11 @@ from atoll.adapters.apart.installed import installed_names
 from atoll.adapters.auth.audit_key import AuditKey
 from atoll.adapters.auth.book_file import read_book
 from atoll.adapters.auth.token_file import load_or_make_token
-from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.clocks import SystemClock
 from atoll.adapters.extensions.ssh.machines import ssh_machines
 from atoll.adapters.forges.forges import Forges
 from atoll.adapters.forges.http import ForgeHttp
-from atoll.adapters.kept.folder import KeptFolder
-from atoll.adapters.profiles import folder as profile_files
+from atoll.adapters.kept import KeptFolder
 from atoll.adapters.push.sender import HttpPushSender
 from atoll.adapters.repos.copies import Copies
 from atoll.adapters.repos.shelf import Settings as ShelfSettings

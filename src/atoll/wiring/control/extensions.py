@@ -21,7 +21,7 @@ from atoll.adapters.apart.guard import Guard
 from atoll.adapters.apart.installed import find_point, is_ours, points, reserved_names
 from atoll.adapters.apart.loop import ApartLoop, CallBroken
 from atoll.adapters.apart.shape import check_claims, refuse_misshapen
-from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.clocks import SystemClock
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.domain.errors import AtollError, Failed, Invalid
 from atoll.ports.extension import (

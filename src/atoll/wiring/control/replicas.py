@@ -16,7 +16,7 @@ def leadership_of(storage: StorageSettings, store: Store, name: str) -> Leadersh
     if not storage.shared or storage.database_url is None:
         return SoleLeader()
     # Loaded late: a home with SQLite needs no driver of PostgreSQL.
-    from atoll.adapters.leadership.postgres import PostgresLeadership
+    from atoll.adapters.leadership import PostgresLeadership
     from atoll.adapters.storage.store import parse_url
 
     url = parse_url(storage.database_url).set(drivername="postgresql")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
-from atoll.adapters.outgoing.addresses import look_up
+from atoll.adapters.addresses import look_up
 from atoll.domain.errors import AtollError
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandboxes.sandbox import GONE, Sandbox

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Protocol
 
+from atoll.adapters.addresses import Reach
 from atoll.adapters.issuers.device_grant import DeviceGrantIssuer, OAuthPaths
 from atoll.adapters.issuers.http import IssuerHttp
 from atoll.adapters.issuers.openai import OpenAIIssuer
 from atoll.adapters.issuers.settings import IssuerSettings
-from atoll.adapters.outgoing.addresses import Reach
 from atoll.domain.network.egress import PRIVATE
 from atoll.ports import Vault
 from atoll.ports.clock import Clock

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.kept.folder import HOLE_BYTES, KEPT_FREE_BYTES, KeptFolder
+from atoll.adapters.kept import HOLE_BYTES, KEPT_FREE_BYTES, KeptFolder
 from atoll.domain.errors import AtollError, LimitReached
 from atoll.ports.kept import TREE
 from atoll.testing import FakeKeptShelf

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.clocks import SystemClock
 from atoll.ports import Clock
 from atoll.testing import ClockContract
 from atoll.testing.fakes.clock import VirtualClock

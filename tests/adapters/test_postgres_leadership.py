@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from atoll.adapters.leadership.postgres import GRACE_SECONDS, PostgresLeadership
+from atoll.adapters.leadership import GRACE_SECONDS, PostgresLeadership
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.domain.errors import Conflict
 from atoll.ports import Store

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from atoll.adapters.outgoing.addresses import Reach, resolved
+from atoll.adapters.addresses import Reach, resolved
 from atoll.domain.errors import Forbidden, Unavailable
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from atoll.adapters.signers.es256 import Es256Signer
+from atoll.adapters.signers import Es256Signer
 from atoll.ports.signer import TokenSigner
 from atoll.testing import FakeTokenSigner, TokenSignerContract
 

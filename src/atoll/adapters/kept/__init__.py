@@ -1,1 +1,0 @@
-"""Storage of worktrees that outlive their sandbox."""

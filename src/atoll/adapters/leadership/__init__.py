@@ -1,1 +1,0 @@
-"""Elections of the leader among control planes."""

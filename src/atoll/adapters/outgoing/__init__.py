@@ -1,1 +1,0 @@
-"""Requests of this machine to addresses that somebody else named."""

@@ -1,1 +1,0 @@
-"""Profile documents: in the package, and in a person's directory."""

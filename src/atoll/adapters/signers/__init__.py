@@ -1,1 +1,0 @@
-"""Signers of the tokens that other programs can verify."""

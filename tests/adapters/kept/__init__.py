@@ -1,1 +1,0 @@
-"""Kept worktrees on disk."""
