@@ -9,9 +9,8 @@ from atoll.domain.errors import Forbidden, Unavailable
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Capabilities
-from atoll.services.policies.network_boundary import NetworkBoundary
+from atoll.services.policies.network_boundary import NetworkBoundary, Registries
 from atoll.services.policies.settings import PolicySettings
-from atoll.services.provisioning.registries import Registries
 from atoll.wire.words.walls import IsolationLevel
 from tests.services.scene import Scene, scene
 

@@ -1,15 +1,17 @@
 """The boundary of networks: whose bounds hold for a sandbox, and the one check of every writer.
 
 A create, a change of a living sandbox, an approval, a project and a profile that is saved come by
-here. What was stored before a bound became narrower is narrowed where a policy is composed.
+here. What was stored before a bound became narrower is narrowed where a policy is composed. A
+profile's image is judged by its registry's name when it is written. Whoever answers for a name may
+let it lead inside later, so each start looks it up. The daemon that fetches looks it up again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from atoll.domain.errors import Invalid
+from atoll.domain.errors import Invalid, Unavailable
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.network.address import PrivateReach
 from atoll.domain.network.bounds import (
@@ -23,15 +25,16 @@ from atoll.domain.network.bounds import (
     check_within,
     narrowed,
     reach_of,
+    registry_place,
 )
 from atoll.domain.network.network import Network
 from atoll.domain.people.front_end import is_guest_org
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.profile.profile import Profile
-from atoll.domain.sandboxes.image import HOST, is_tree_name, read_reference
+from atoll.domain.sandboxes.image import HOST, HUB, is_tree_name, read_reference
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.secrets.secret import Secret
-from atoll.ports import Transaction
+from atoll.ports import Extension, Store, Transaction
 from atoll.services.policies.settings import PolicySettings
 
 INSTALLATION: Final = "this installation"
@@ -40,6 +43,9 @@ _RAISED_BY_PERSON: Final = (
     "whoever runs it raises `network_bounds` in its config.toml, and starts it again"
 )
 _RAISED_BY_ADMIN: Final = "its owners and administrators raise it, by `atoll quota network`"
+
+LookUp = Callable[[str, int], Awaitable[tuple[str, ...]]]
+"""Return the addresses of a host. Raises `Unavailable` when it does not resolve."""
 
 
 class NetworkBoundary:
@@ -124,3 +130,27 @@ class NetworkBoundary:
         """Return a stored sandbox with the part of its network that is in force."""
         network = narrowed(sandbox.profile.network, await self.bounds_of(rows, sandbox))
         return replace(sandbox, profile=replace(sandbox.profile, network=network))
+
+
+class Registries:
+    """The check of an image's registry before a backend of this server fetches from it."""
+
+    def __init__(self, store: Store, boundary: NetworkBoundary, look_up: LookUp) -> None:
+        self._store = store
+        self._boundary = boundary
+        self._look_up = look_up
+
+    async def check(self, sandbox: Sandbox, extension: Extension) -> None:
+        """Check where the registry of a sandbox's image leads. A name that does not resolve here
+        is left to the daemon, which may have a proxy. Raises `Forbidden`, `network_bound`."""
+        if not extension.capabilities().fetches_images:
+            return
+        with suppress(Invalid, Unavailable):  # no reference; no such name
+            registry = read_reference(sandbox.profile.image).registry
+            if registry == HUB:
+                return
+            host, port = registry_place(registry)
+            addresses = await self._look_up(host.strip("[]"), port)
+            async with self._store.read() as rows:
+                bounds = await self._boundary.bounds_of(rows, sandbox)
+            check_registry(registry, bounds, addresses)

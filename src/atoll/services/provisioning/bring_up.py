@@ -1,6 +1,6 @@
 """A bring-up: the value that its steps fill, one after the other.
 
-Each step is a module of `services.provisioning.steps`; `wiring.control.lifecycle` lists them in
+The steps are classes of `services.provisioning.steps`; `wiring.control.lifecycle` lists them in
 their order. A step writes nothing down: what came of all is one stimulus.
 """
 
@@ -41,16 +41,16 @@ class BringUp:
     report: Report
     telemetry: Telemetry
     fresh: bool
-    changes: int = field(init=False)  # policy: number of changes that `policy` takes into account
-    policy: ComposedPolicy = field(init=False)  # policy
-    inside: InsideAgents = field(init=False)  # inside_agents
-    mounts: tuple[Mount, ...] = field(init=False)  # mounts
-    request: Provision = field(init=False)  # backend_request
-    reach: Reachability = field(init=False)  # wall
-    client: RuntimeClient = field(init=False)  # wall
-    attachment: Attachment = field(init=False)  # wall
-    instructions: str | None = None  # instructions: read from a file just now
-    task: Task | None = None  # task
+    changes: int = field(init=False)  # PolicyComposition: changes that `policy` takes into account
+    policy: ComposedPolicy = field(init=False)  # PolicyComposition
+    inside: InsideAgents = field(init=False)  # AgentChoice
+    mounts: tuple[Mount, ...] = field(init=False)  # Mounts
+    request: Provision = field(init=False)  # BackendRequest
+    reach: Reachability = field(init=False)  # Wall
+    client: RuntimeClient = field(init=False)  # Wall
+    attachment: Attachment = field(init=False)  # Wall
+    instructions: str | None = None  # RepositoryInstructions: read from a file just now
+    task: Task | None = None  # TaskStart
 
     def phase(self, name: str) -> AbstractContextManager[object]:
         """Time a phase."""

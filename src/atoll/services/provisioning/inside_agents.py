@@ -1,4 +1,5 @@
-"""Agents inside a sandbox: every installed one that its catalogue admits, whichever starts there.
+"""Agents inside a sandbox, and the layers that bring them: every installed agent that its catalogue
+admits, whichever starts there.
 
 The sandbox's own agent is one of them. The others cost a create nothing and may be missing: a
 backend leaves out what it cannot show.
@@ -15,7 +16,7 @@ from atoll.domain.agents.agent import (
 )
 from atoll.domain.agents.registry import canonical_name
 from atoll.domain.sandboxes.sandbox import Sandbox
-from atoll.ports import Mount, RuntimeClient
+from atoll.ports import AgentConfigs, AgentLayers, Mount, RuntimeClient, SafetyLayers
 from atoll.ports.agents import OfferedAgent
 from atoll.services.scripts import Script, run_inside
 
@@ -62,6 +63,27 @@ class InsideAgents:
         shared = (one.agent.env for one in self.others if not is_added(one.agent.name))
         found = {n: value for env in shared for n, value in env if n not in OF_ONE_AGENT}
         return tuple({**found, **dict(self.own.agent.env if self.own else ())}.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """Read-only layers of a sandbox: agents' programs, and shims of the safety layers."""
+
+    agents: AgentLayers
+    safety: SafetyLayers | None = None
+    configs: AgentConfigs | None = None
+
+    def env_of(self, sandbox: Sandbox, inside: InsideAgents) -> tuple[tuple[str, str], ...]:
+        """Return the safety layers' settings, then the agents', the profile's, and the
+        caller's; the later take precedence."""
+        shims = self.safety.env_for(sandbox.profile.safety) if self.safety else ()
+        chosen = {
+            **dict(shims),
+            **dict(inside.env),
+            **dict(sandbox.profile.env),
+            **dict(sandbox.env),
+        }
+        return tuple(chosen.items())
 
 
 async def is_inside(client: RuntimeClient, agent: Agent) -> bool:

@@ -22,6 +22,7 @@ from atoll.ports import (
     CleanupReport,
     Extension,
     Handle,
+    Mount,
     Provision,
     Reachability,
     RuntimeClient,
@@ -30,11 +31,10 @@ from atoll.ports import (
     WorkspacePreparer,
 )
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
+from atoll.services.policies.network_boundary import Registries
 from atoll.services.policies.policies import Policies
 from atoll.services.provisioning.bring_up import Report
 from atoll.services.provisioning.compose_file import read_compose_file
-from atoll.services.provisioning.registries import Registries
-from atoll.services.provisioning.requests import backend_request
 from atoll.services.provisioning.settings import ProvisioningSettings
 from atoll.services.scripts import Script, run_inside
 from atoll.wire.contract.journal import check_health
@@ -236,6 +236,29 @@ class Provisioning:
                 return client
         kept = await self.reach_kept(sandbox, alone_seconds=SAVING_ALONE_SECONDS)
         return self.client_at(kept)
+
+
+def backend_request(
+    sandbox: Sandbox,
+    mounts: tuple[Mount, ...],
+    *,
+    env: tuple[tuple[str, str], ...],
+    fresh: bool,
+) -> Provision:
+    """Return the request for a sandbox as it is stored."""
+    return Provision(
+        sandbox_id=sandbox.id,
+        generation=sandbox.generation,
+        name=sandbox.name,
+        profile=sandbox.profile,
+        mounts=mounts,
+        env=env,
+        fresh=fresh,
+        cwd=sandbox.cwd,
+        host_mounts=sandbox.mounts,
+        host=sandbox.host,
+        region=sandbox.region,
+    )
 
 
 def _check_network(profile: Profile, isolation: Isolation) -> None:

@@ -1,1 +1,1 @@
-"""Steps of a bring-up, one a module; `wiring.control.lifecycle.bring_up` lists them in order."""
+"""Steps of a bring-up, by subject; `wiring.control.lifecycle.bring_up` lists them in order."""

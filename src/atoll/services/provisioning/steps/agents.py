@@ -1,10 +1,48 @@
-"""Agents behind a wall: their configuration is written, and those that ran before are resumed."""
+"""Agents of a sandbox in a bring-up: chosen before its wall, then checked, configured and resumed
+behind it.
 
+An agent that ran when the sandbox stopped is opened again as it was, in the conversation it had.
+One that cannot be is said in the sandbox's log and never keeps the sandbox from starting.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from atoll.domain.agents.agent import needed_programs, split_reference, takes_prompts
+from atoll.domain.agents.resumable import ResumeFallback, RunningAgent
+from atoll.domain.errors import AtollError, Failed, Forbidden, Invalid
 from atoll.domain.interior.entry import MECHANISMS, entry_steps
+from atoll.domain.sandboxes.image import HOST
+from atoll.domain.sandboxes.sandbox import Sandbox
+from atoll.ports import AgentLayers, RuntimeClient
+from atoll.ports.agents import OfferedAgent
 from atoll.services.provisioning.bring_up import BringUp
-from atoll.services.provisioning.requests import Layers
-from atoll.services.provisioning.resumption import resume_agents
+from atoll.services.provisioning.inside_agents import InsideAgents, Layers, admits, is_inside
 from atoll.services.provisioning.seeds import config_of, lay_agents, write_files
+from atoll.wire.contract.agents import OpenAgentBody, list_agents, open_agent
+from atoll.wire.words.terminals import Strictness
+
+
+class AgentChoice:
+    """The agents that a sandbox is to show."""
+
+    def __init__(self, layers: AgentLayers) -> None:
+        self._layers = layers
+
+    async def run(self, up: BringUp) -> None:
+        """Find the agents. Raises what their layers raise for the sandbox's own agent."""
+        able = up.extension.capabilities().spare_layers
+        up.inside = await _find_inside(self._layers, up.sandbox, up.report, spare_layers=able)
+
+
+class OwnAgentCheck:
+    """The check that the sandbox's own agent can run behind its wall."""
+
+    async def run(self, up: BringUp) -> None:
+        """Leave out an own agent that cannot. Raises `Failed` for that at the first start."""
+        up.inside = await _check_own(up.inside, up.sandbox, up.client, up.report)
+        agents = _spell_inside(up.inside, up.sandbox.profile.image)
+        up.attachment = replace(up.attachment, agents=agents)
 
 
 class AgentStart:
@@ -18,7 +56,7 @@ class AgentStart:
         with up.phase("agents"):
             await self._write_config(up)
             await lay_agents(up.client, up.sandbox, up.inside.starting(up.sandbox), up.policy)
-            await resume_agents(up.sandbox, up.client, up.report)
+            await _resume_agents(up.sandbox, up.client, up.report)
 
     async def _write_config(self, up: BringUp) -> None:
         """Write the config files of agents and log which ones."""
@@ -28,3 +66,131 @@ class AgentStart:
         if up.reach.isolation.mechanism in MECHANISMS:
             for line in entry_steps(env, [file.path for file in config]):
                 up.report(line)
+
+
+async def _find_inside(
+    layers: AgentLayers, sandbox: Sandbox, report: Callable[[str], None], *, spare_layers: bool
+) -> InsideAgents:
+    """Return the agents of a sandbox that starts; without `spare_layers` only its own, and those
+    that need no layer. Raises what `mounts_for` raises for its own agent at its first start; later
+    it starts without, and the log says so."""
+    offered = await layers.list_offered()
+    try:
+        own = await _find_own(layers, sandbox, offered)
+    except (Forbidden, Invalid) as error:
+        _leave_out(sandbox, error, report)
+        own = None
+    left = {own.agent.name} if own else set()
+    others = (
+        one
+        for one in offered
+        if one.agent.name not in left
+        and takes_prompts(one.agent)
+        and admits(sandbox, one.agent)
+        and (spare_layers or not one.mounts)
+    )
+    return InsideAgents(own, tuple(others))
+
+
+async def _check_own(
+    inside: InsideAgents, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
+) -> InsideAgents:
+    """Return the agents of a sandbox whose wall stands: without its own where no layer brings that
+    and its root lacks the program. Raises `Failed` for that at its first start."""
+    own = inside.own
+    if own is None or not takes_prompts(own.agent):
+        return inside
+    if (own.mounts and not needed_programs(own.agent)) or await is_inside(client, own.agent):
+        return inside
+    _leave_out(sandbox, Failed(_lack(sandbox, own), field="agent"), report)
+    return replace(inside, own=None)
+
+
+def _spell_inside(inside: InsideAgents, image: str) -> tuple[str, ...]:
+    """Return agents that are certainly inside as `name@version`, or `name` where no version is
+    known. A root of another image may lack what the program of another agent needs."""
+    found = [
+        one
+        for one in inside.others
+        if image == HOST or (one.mounts and not needed_programs(one.agent))
+    ]
+    agents = (*([inside.own] if inside.own else ()), *found)
+    return tuple(f"{one.agent.name}@{one.version}".removesuffix("@") for one in agents)
+
+
+def _leave_out(sandbox: Sandbox, error: AtollError, report: Callable[[str], None]) -> None:
+    """Report that a sandbox starts without its own agent. Raises the error at its first start."""
+    if sandbox.generation == 1 and sandbox.ready_at is None:
+        raise error
+    report(f"It starts without {sandbox.agent}: {error.message.rstrip('.')}.")
+
+
+def _lack(sandbox: Sandbox, own: OfferedAgent) -> str:
+    agent, image = own.agent, sandbox.profile.image
+    root = f"the image {image}" if image != HOST else f"a sandbox of {sandbox.profile.extension}"
+    if own.mounts:
+        needs = ", ".join(needed_programs(agent))
+        why = f"the agent {agent.name} runs on {needs}, which {root} lacks"
+        return f"{why}: choose an image that has them"
+    more = f", or `atoll agent install {agent.name}`, which brings it" if agent.package else ""
+    return f"{root} does not have the agent {agent.name}: choose an image that has it{more}"
+
+
+async def _find_own(
+    layers: AgentLayers, sandbox: Sandbox, offered: Sequence[OfferedAgent]
+) -> OfferedAgent | None:
+    if not sandbox.agent:
+        return None
+    mounts = await layers.mounts_for(sandbox.agent)
+    agent, version = layers.known(sandbox.agent), split_reference(sandbox.agent)[1]
+    if version is None:
+        version = next((one.version for one in offered if one.agent == agent), "")
+    return OfferedAgent(agent, version, mounts)
+
+
+async def _resume_agents(
+    sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
+) -> None:
+    """Open what ran before. Raises nothing: what went wrong is reported."""
+    if not sandbox.resuming or not sandbox.agents:
+        return
+    try:
+        listed = await client.call(list_agents())
+    except AtollError as error:
+        report(f"No agent was resumed: {error.message}")
+        return
+    if listed.agents:
+        # A start that was broken off had got that far.
+        return
+    for running in sandbox.agents:
+        if running.conversation is None and running.otherwise is ResumeFallback.NEVER:
+            report(f"{running.agent} was not resumed: it cannot resume a conversation.")
+            continue
+        try:
+            await _resume(running, client)
+        except AtollError as error:
+            report(f"{running.agent} was not resumed: {error.message}")
+        else:
+            report(f"{running.agent} goes on {_where(running)}.")
+
+
+async def _resume(running: RunningAgent, client: RuntimeClient) -> None:
+    """Resume one agent. Raises the runtime's refusal."""
+    body = OpenAgentBody(
+        agent=running.agent,
+        mode="machine" if running.mode == "machine" else "tui",
+        name=running.name,
+        cwd=running.cwd,
+        permissions="ask" if running.asks else "allow",
+        resume=running.conversation is None and running.otherwise is ResumeFallback.LAST,
+        conversation=running.conversation,
+        softlock="strict" if running.softlock is Strictness.STRICT else "owner",
+    )
+    await client.call(open_agent(body, principal=running.by))
+
+
+def _where(running: RunningAgent) -> str:
+    if running.conversation is not None:
+        return f"in its conversation {running.conversation}"
+    last = running.otherwise is ResumeFallback.LAST
+    return "in its last conversation" if last else "afresh: nothing had been said to it"

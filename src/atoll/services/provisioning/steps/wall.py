@@ -1,11 +1,61 @@
-"""The wall of a sandbox, raised by its backend until the runtime answers."""
+"""The wall of a sandbox: the mounts it shows, the request to its backend, and the wall itself."""
 
 from dataclasses import replace
 
-from atoll.domain.sandboxes.sandbox import Attachment
+from atoll.domain.sandboxes.sandbox import Attachment, Sandbox
+from atoll.ports import SafetyLayers, WorkspacePreparer
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.provisioning.bring_up import BringUp
-from atoll.services.provisioning.provisioning import Provisioning
+from atoll.services.provisioning.compose_file import read_fitting_file
+from atoll.services.provisioning.inside_agents import Layers
+from atoll.services.provisioning.provisioning import Provisioning, backend_request
+
+
+class Mounts:
+    """The read-only mounts: repositories, shims of the safety layers, and agents."""
+
+    def __init__(self, workspaces: WorkspacePreparer, safety: SafetyLayers | None) -> None:
+        self._workspaces = workspaces
+        self._safety = safety
+
+    async def run(self, up: BringUp) -> None:
+        """Fetch the repositories, and collect the mounts. Raises what the ports raise."""
+        sandbox = up.sandbox
+        if sandbox.repos:
+            up.report("Fetching repositories.")
+        with up.phase("repositories"):
+            repos = await self._workspaces.mounts_for(sandbox.org_id, sandbox.repos)
+        shims = await self._safety.mounts_for(sandbox.profile.safety) if self._safety else ()
+        up.mounts = (*repos, *shims, *up.inside.mounts)
+
+
+class BackendRequest:
+    """The request for a sandbox with its environment, all its agents and its compose file."""
+
+    def __init__(self, layers: Layers, workspaces: WorkspacePreparer) -> None:
+        self._layers = layers
+        self._workspaces = workspaces
+
+    async def run(self, up: BringUp) -> None:
+        """Compose the request. Raises `Invalid` for a compose file that does not fit."""
+        sandbox = up.sandbox
+        up.report(f"Provisioning in {up.extension.name}.")
+        file = await read_fitting_file(sandbox, up.extension, self._workspaces)
+        env = self._layers.env_of(sandbox, up.inside)
+        up.request = replace(
+            backend_request(sandbox, up.mounts, env=env, fresh=up.fresh),
+            added=tuple(self._layers.agents.list_added()),
+            agents=self._agent_names(sandbox),
+            compose_file=file,
+        )
+
+    def _agent_names(self, sandbox: Sandbox) -> frozenset[str] | None:
+        """Return every name the agents of the sandbox's catalogue answer to; None without one."""
+        catalogue = sandbox.profile.agent_catalogue
+        if catalogue is None:
+            return None
+        known = map(self._layers.agents.known, catalogue)
+        return frozenset(name for agent in known for name in (agent.name, *agent.aliases))
 
 
 class Wall:

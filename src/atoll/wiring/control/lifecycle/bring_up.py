@@ -4,20 +4,19 @@ from atoll.ports import WorkspacePreparer
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.policies.policies import Policies
 from atoll.services.provisioning.bring_up import BringUpStep
+from atoll.services.provisioning.inside_agents import Layers
 from atoll.services.provisioning.provisioning import Provisioning
-from atoll.services.provisioning.requests import Layers
-from atoll.services.provisioning.steps.agents import AgentStart
-from atoll.services.provisioning.steps.backend_request import BackendRequest
-from atoll.services.provisioning.steps.inside_agents import AgentChoice, OwnAgentCheck
+from atoll.services.provisioning.steps.agents import AgentChoice, AgentStart, OwnAgentCheck
 from atoll.services.provisioning.steps.instructions import InstructionsCheck, RepositoryInstructions
-from atoll.services.provisioning.steps.mounts import Mounts
 from atoll.services.provisioning.steps.policy import PolicyComposition, PolicyInForce
 from atoll.services.provisioning.steps.project_setup import ProjectSetup
-from atoll.services.provisioning.steps.read_only_trees import ReadOnlyTrees
-from atoll.services.provisioning.steps.start_folder import StartFolder
 from atoll.services.provisioning.steps.task import TaskStart
-from atoll.services.provisioning.steps.wall import Wall
-from atoll.services.provisioning.steps.workspace import WorkspaceTrees
+from atoll.services.provisioning.steps.wall import BackendRequest, Mounts, Wall
+from atoll.services.provisioning.steps.workspace import (
+    ReadOnlyTrees,
+    StartFolder,
+    WorkspaceTrees,
+)
 
 
 def bring_up_steps(

@@ -43,15 +43,14 @@ from atoll.services.lifecycle.waits import SandboxWaits
 from atoll.services.logins.lent import ExposureRules, LentLogins
 from atoll.services.logins.upkeep import LoginServices
 from atoll.services.people.ownership import settle_remnants
-from atoll.services.policies.network_boundary import NetworkBoundary
+from atoll.services.policies.network_boundary import NetworkBoundary, Registries
 from atoll.services.policies.policies import GrantInsideAccess, Policies
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.previews.previews import remove_previews
 from atoll.services.provisioning.bring_up import BringUpSteps
+from atoll.services.provisioning.inside_agents import Layers
 from atoll.services.provisioning.provisioning import Provisioning
-from atoll.services.provisioning.registries import Registries
 from atoll.services.provisioning.relocation import Relocations
-from atoll.services.provisioning.requests import Layers
 from atoll.services.provisioning.seeds import lay_login
 from atoll.services.provisioning.settings import ProvisioningSettings
 from atoll.services.provisioning.startups import Startups
