@@ -1,6 +1,7 @@
 """The reasons of ends on other machines: what befell the machine, and what a backend knows."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -54,29 +55,39 @@ async def test_reason_is_known_while_the_runtime_is_being_ended(tmp_path: Path) 
 
 @dataclass
 class _Knowing(MicrovmBackend):
-    """A backend that knows what befell a far end, or cannot be asked."""
+    """A backend that knows what befell a far end, once it can be asked."""
 
-    known: str | None = None
+    cause_known: str = "its container was removed"
+    failures: float = 0
 
     async def cause(self, _box: FarBox) -> str | None:
-        if self.known is None:
+        if self.failures:
+            self.failures -= 1
             raise Unavailable("its host is away")
-        return self.known
+        return self.cause_known
 
 
 @pytest.mark.parametrize(
-    ("known", "told"),
-    [("its container was removed", f"{INIT_GONE} (its container was removed)"), (None, INIT_GONE)],
+    ("failures", "cause"),
+    [
+        (0, "its container was removed"),
+        (2, "its container was removed"),
+        (math.inf, "its host is away"),
+    ],
 )
 async def test_end_of_everything_inside_is_told_with_what_its_backend_knows(
-    tmp_path: Path, known: str | None, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failures: float, cause: str
 ) -> None:
+    """A daemon that ended everything may be on its way back when it is asked."""
+    monkeypatch.setattr("atoll.adapters.linked.extension.CAUSE_PAUSE_SECONDS", 0.001)
+    if failures == math.inf:
+        monkeypatch.setattr("atoll.adapters.linked.extension.CAUSE_SECONDS", 0.05)
     plain = microvm_backend(ExtensionSetup(tmp_path, "atoll-test"))
-    backend = _Knowing(plain.home, plain.programs, plain.disks, known=known)
+    backend = _Knowing(plain.home, plain.programs, plain.disks, failures=failures)
     extension = LinkedExtension(LinkedSettings(tmp_path), backend)
     box = wire.Box(BOX.sandbox_id, 1, live=False, socket="", host_uid=0, reason=INIT_GONE)
     extension._link = cast("Any", _Records(box))
-    assert await extension.why_ended(BOX.sandbox_id) == told
+    assert await extension.why_ended(BOX.sandbox_id) == f"{INIT_GONE} ({cause})"
 
 
 class _Records:

@@ -386,8 +386,10 @@ class Day:
         for one in self.on(("docker",)):
             self._became(one, ("failed",), why)
         for one in self.on(("compose-ssh",)):
-            why = "host stacks: the container of the agent (ended|was removed)"
-            self._became(one, ("failed",), why)
+            # The Engine is asked for a while, and may be away for longer.
+            known = "host stacks: the container of the agent (ended|was removed)"
+            away = "the Docker Engine of host stacks cannot be reached"
+            self._became(one, ("failed",), f"{known}|{away}")
 
     def kill_control(self, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Kill the control plane, and start it after something happened."""

@@ -50,7 +50,7 @@ from atoll.wire.zygote import messages as wire
 WALL = "link"
 START_SECONDS = 60.0
 STOP_SECONDS = 60.0
-CAUSE_SECONDS = 5.0
+CAUSE_SECONDS, CAUSE_PAUSE_SECONDS = 8.0, 0.5
 READY_SECONDS = 130.0
 """A runtime answers once the first stream came and init said READY."""
 
@@ -370,11 +370,8 @@ class LinkedExtension:
         reason = _reason_of_loss(reason)
         if reason != INIT_GONE or not isinstance(self.backend, FarCauses):
             return reason
-        with suppress(AtollError, TimeoutError):
-            async with asyncio.timeout(CAUSE_SECONDS):
-                cause = await self.backend.cause(_far_of(box))
-                return f"{reason} ({cause})" if cause else reason
-        return reason
+        cause = await _wait_for_cause(self.backend, _far_of(box))
+        return f"{reason} ({cause})" if cause else reason
 
     def trouble_of(self, sandbox_id: SandboxId) -> str | None:
         """Return why the machine of a sandbox cannot be reached now; None while it can."""
@@ -434,6 +431,21 @@ class RelocatingExtension(LinkedExtension):
         if not isinstance(self.backend, FarRelocates):
             raise Failed(f"{self.name} cannot bring files from one host to another")
         return self.backend
+
+
+async def _wait_for_cause(backend: FarCauses, box: FarBox) -> str | None:
+    """Return the cause of an end, also from a daemon that is on its way back; the words of the last
+    failure where nobody can be asked in time."""
+    failure = None
+    with suppress(TimeoutError):
+        async with asyncio.timeout(CAUSE_SECONDS):
+            while True:
+                try:
+                    return await backend.cause(box)
+                except AtollError as error:
+                    failure = error.message
+                await asyncio.sleep(CAUSE_PAUSE_SECONDS)
+    return failure
 
 
 def _reason_of_loss(reason: str) -> str:
