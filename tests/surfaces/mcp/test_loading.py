@@ -27,7 +27,7 @@ async def test_sandbox_with_access_to_tools_has_the_sdk_loaded(atoll: World) -> 
 
 
 def test_nothing_is_loaded_before_it_is_wanted() -> None:
-    sdk = {"mcp", "mcp_types"}
+    sdk = {"mcp", "mcp_types", "pydantic"}
     assert sdk <= _loaded("atoll.surfaces.mcp.server")
     assert not sdk & _loaded("atoll.surfaces.mcp.entry", "atoll.wiring.control.assembly")
     assert not sdk & _loaded("atoll.wiring.zygote", "atoll.wiring.runtime")
