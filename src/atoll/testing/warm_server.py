@@ -46,7 +46,7 @@ COMMANDS = (
     *(f"terminals.{name}" for name in ("exec", "cp", "open")),
     "library.pull",
     *(f"people.{name}" for name in ("share", "login")),
-    "dashboards.dashboard",
+    "dashboard",
 )
 """The modules of the commands that tests run most."""
 
