@@ -47,8 +47,8 @@ def verify_export(lines: Iterable[bytes], *, public_key: str | None = None) -> E
         wrong = "the checkpoint is not signed by this key: it was replaced, or the key is another"
         return Export(0, begin.n, begin.hash, key, wrong)
     entries = (_convert(chain.AuditEntry, _object(line)) for line in rest if line)
-    found = chain.verify(entries, begin, org_id=head["org_id"])  # type: ignore[arg-type]
-    return Export(found.entries, found.n, found.hash, key, found.wrong)
+    outcome = chain.verify(entries, begin, org_id=head["org_id"])  # type: ignore[arg-type]
+    return Export(outcome.entries, outcome.n, outcome.hash, key, outcome.wrong)
 
 
 def _checkpoint(value: Json) -> "Checkpoint | None":
@@ -77,16 +77,16 @@ def _is_signed(checkpoint: "Checkpoint", key: str) -> bool:
 
 def _object(line: bytes) -> dict[str, Json]:
     try:
-        found = json.loads(line)
+        document = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise Invalid("this is no export of an audit log: a line is not JSON") from error
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise Invalid("this is no export of an audit log: a line is not an object")
-    return found
+    return document
 
 
 def _convert(kind: type[T], value: dict[str, Json]) -> T:
-    names = [one.name for one in fields_of(kind)]  # type: ignore[arg-type]
+    names = [field.name for field in fields_of(kind)]  # type: ignore[arg-type]
     strings = [name for name in names if name not in ("n", "reason", "payload")]
     fits = value.keys() == set(names) and all(isinstance(value[name], str) for name in strings)
     if not fits or type(value["n"]) is not int:

@@ -22,7 +22,7 @@ class Extensions(PlainExtensions):
 
     def get(self, name: str) -> Extension:
         """Return one, by its short or whole name. Raises `NotFound`."""
-        for one in self.list().extensions:
-            if name in (one.name, one.name.removeprefix("ext.")):
-                return one
+        for extension in self.list().extensions:
+            if name in (extension.name, extension.name.removeprefix("ext.")):
+                return extension
         raise NotFound(f"There is no extension {name[:80]!r} here.")

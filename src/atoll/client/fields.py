@@ -63,8 +63,8 @@ class Field(Generic[T]):
     def __get__(self, shape: Shape | None, owner: type[Shape]) -> "Field[T] | T":
         if shape is None:
             return self
-        found = shape.value.get(self.name)
-        return self._empty() if found is None else self._read(found, self.name)
+        value = shape.value.get(self.name)
+        return self._empty() if value is None else self._read(value, self.name)
 
 
 def text() -> Field[str]:
@@ -75,7 +75,7 @@ def text() -> Field[str]:
 def word() -> Field[T]:
     """Return a string field whose annotation lists the words of the contract. A newer server may
     send others; they pass, and so does the empty string when it is absent or null."""
-    return Field(None, lambda found, name: cast("T", _text(found, name)), lambda: cast("T", ""))
+    return Field(None, lambda value, name: cast("T", _text(value, name)), lambda: cast("T", ""))
 
 
 def number(default: int = 0) -> Field[int]:
@@ -90,12 +90,12 @@ def decimal() -> Field[float | None]:
 
 def flag() -> Field[bool]:
     """Return a field that is true only for a literal true."""
-    return Field(bool, lambda found, _: found is True, bool)
+    return Field(bool, lambda value, _: value is True, bool)
 
 
 def texts() -> Field[list[str]]:
     """Return a field of strings; empty when it is absent or null."""
-    return Field(list[str], lambda found, name: list(map(str, _list(found, name))), list)
+    return Field(list[str], lambda value, name: list(map(str, _list(value, name))), list)
 
 
 def numbers() -> Field[list[int]]:
@@ -122,48 +122,48 @@ def many(shape: type[S]) -> Field[list[S]]:
     """Return a field of objects; empty when it is absent or null."""
     kind = types.GenericAlias(list, (shape,))
     return Field(
-        kind, lambda found, name: [shape.read(item, name) for item in _list(found, name)], list
+        kind, lambda value, name: [shape.read(item, name) for item in _list(value, name)], list
     )
 
 
-def _text(found: Json, name: str) -> str:
-    if not isinstance(found, str):
-        raise _odd(name, "a string", found)
-    return found
+def _text(value: Json, name: str) -> str:
+    if not isinstance(value, str):
+        raise _odd(name, "a string", value)
+    return value
 
 
-def _number(found: Json, name: str) -> int:
-    return int(_decimal(found, name))
+def _number(value: Json, name: str) -> int:
+    return int(_decimal(value, name))
 
 
-def _decimal(found: Json, name: str) -> float:
-    if isinstance(found, bool) or not isinstance(found, int | float):
-        raise _odd(name, "a number", found)
-    return float(found)
+def _decimal(value: Json, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _odd(name, "a number", value)
+    return float(value)
 
 
-def _named_texts(found: Json, name: str) -> dict[str, str]:
-    if not isinstance(found, Mapping):
-        raise _odd(name, "an object", found)
-    return {key: str(value) for key, value in found.items()}
+def _named_texts(document: Json, name: str) -> dict[str, str]:
+    if not isinstance(document, Mapping):
+        raise _odd(name, "an object", document)
+    return {key: str(value) for key, value in document.items()}
 
 
-def _numbers(found: Json, name: str) -> list[int]:
-    items = _list(found, name)
+def _numbers(value: Json, name: str) -> list[int]:
+    items = _list(value, name)
     numbers = [item for item in items if isinstance(item, int)]
     if len(numbers) < len(items):
-        raise _odd(name, "a list of numbers", found)
+        raise _odd(name, "a list of numbers", value)
     return numbers
 
 
-def _list(found: Json, name: str) -> Sequence[Json]:
-    if isinstance(found, str) or not isinstance(found, Sequence):
-        raise _odd(name, "a list", found)
-    return found
+def _list(value: Json, name: str) -> Sequence[Json]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise _odd(name, "a list", value)
+    return value
 
 
-def _odd(name: str, wanted: str, found: Json) -> Failed:
+def _odd(name: str, wanted: str, value: Json) -> Failed:
     return Failed(
-        f"the server answered `{name}` with {type(found).__name__} where {wanted} belongs; "
+        f"the server answered `{name}` with {type(value).__name__} where {wanted} belongs; "
         "the command line and the server may be of different versions"
     )

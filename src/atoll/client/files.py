@@ -63,8 +63,8 @@ class FileSearch:
         `atoll.domain.errors`."""
         with self._transport.open(search_call(name, query)) as stream:
             for line in stream.lines():
-                if (found := found_in(line)) is not None:
-                    yield found
+                if (file := found_in(line)) is not None:
+                    yield file
 
 
 def write_call(name: str, path: str, mode: int | None) -> Call:
@@ -97,7 +97,7 @@ def found_in(line: bytes) -> FoundFile | None:
 
 def _json(data: bytes) -> Json:
     try:
-        found: Json = json.loads(data)
+        document: Json = json.loads(data)
     except ValueError as problem:
         raise Failed("an event of the search is not JSON: is this an Atoll server?") from problem
-    return found
+    return document

@@ -182,15 +182,15 @@ def _status(line: str) -> int:
 def _fields(lines: Iterable[str]) -> dict[str, str]:
     """Return header fields by their small names. Of a repeated one the first is kept, cookies are
     joined, and a length given twice is refused."""
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for line in lines:
         name, colon, text = line.partition(":")
         small = name.lower()
         if not colon or not name or name != name.strip():
             raise BrokenAnswer("the answer's head cannot be read")
-        if small in found and small in ("content-length", "transfer-encoding"):
+        if small in fields and small in ("content-length", "transfer-encoding"):
             raise BrokenAnswer("the answer's length is given twice")
-        if small == "set-cookie" and small in found:
-            found[small] += f"; {text.strip()}"
-        found.setdefault(small, text.strip())
-    return found
+        if small == "set-cookie" and small in fields:
+            fields[small] += f"; {text.strip()}"
+        fields.setdefault(small, text.strip())
+    return fields

@@ -37,9 +37,9 @@ class RemoteLogin:
         left = min(float(begun.expires_in or USUAL_SECONDS), MOST_SECONDS)
         while left > 0:
             poll = _post("/auth/cli/poll", {"secret": begun.secret})
-            found = self._transport.read(CliPoll, poll)
-            if found.token:
-                return found
+            poll_answer = self._transport.read(CliPoll, poll)
+            if poll_answer.token:
+                return poll_answer
             pause = max(1.0, float(begun.interval or PAUSE_SECONDS))
             self._sleep(pause)
             left -= pause
@@ -47,13 +47,13 @@ class RemoteLogin:
 
     def save(self, home: Path, fetched: CliPoll) -> None:
         """Keep the login in the home, readable by this person alone. Raises `Failed`."""
-        kept = {"url": self._server.url, "token": fetched.token, "token_id": fetched.token_id}
+        login = {"url": self._server.url, "token": fetched.token, "token_id": fetched.token_id}
         draft = home / f".{LOGIN_FILE}.{os.getpid()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             home.mkdir(parents=True, exist_ok=True)
             with os.fdopen(os.open(draft, flags, 0o600), "w") as file:
-                json.dump(kept, file)
+                json.dump(login, file)
             draft.replace(home / LOGIN_FILE)
         except OSError as error:
             draft.unlink(missing_ok=True)

@@ -128,14 +128,14 @@ def saved_login(home: str) -> SavedLogin | None:
     `Forbidden` for a file that others can read."""
     path = f"{home}/{LOGIN_FILE}"
     try:
-        data, found = _read_note(path)
-        kept = json.loads(data)
-        login = SavedLogin(kept["url"], kept["token"], kept["token_id"])
+        data, status = _read_note(path)
+        document = json.loads(data)
+        login = SavedLogin(document["url"], document["token"], document["token_id"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    if not all(isinstance(one, str) and one.isascii() and one.isprintable() for one in login):
+    if not all(isinstance(text, str) and text.isascii() and text.isprintable() for text in login):
         return None
-    if found.st_nlink != 1 or stat.S_IMODE(found.st_mode) & 0o077:
+    if status.st_nlink != 1 or stat.S_IMODE(status.st_mode) & 0o077:
         raise Forbidden(f"the login {path} can be read by others: remove it and log in again")
     return login
 
@@ -192,11 +192,11 @@ def _running_url(home: str) -> str | None:
 def _noted(path: str) -> tuple[str | None, bool]:
     """Return the address in a note, and whether the process that left it still runs."""
     try:
-        found = json.loads(_read_note(path)[0])
-        url = found["url"]
+        note = json.loads(_read_note(path)[0])
+        url = note["url"]
     except (OSError, ValueError, KeyError, TypeError):
         return None, False
-    return (url, _runs(found.get("pid"))) if isinstance(url, str) else (None, False)
+    return (url, _runs(note.get("pid"))) if isinstance(url, str) else (None, False)
 
 
 def _runs(pid: object) -> bool:
@@ -214,7 +214,7 @@ def _home_token(home: str, *, ours: bool) -> str:
         raise Unauthenticated("no token for this server: set ATOLL_TOKEN")
     path = f"{home}/token"
     try:
-        text, found = _read_note(path)
+        text, status = _read_note(path)
         token = text.decode("ascii").strip()
     except (OSError, UnicodeDecodeError) as problem:
         why = problem.strerror if isinstance(problem, OSError) else "it is not a token"
@@ -222,9 +222,9 @@ def _home_token(home: str, *, ours: bool) -> str:
             f"the token {path} cannot be read ({why}): "
             "run this as the person who started Atoll, or set ATOLL_TOKEN"
         ) from problem
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         raise Forbidden(f"the token {path} is not a plain file: remove it and restart Atoll")
-    if stat.S_IMODE(found.st_mode) & 0o077:
+    if stat.S_IMODE(status.st_mode) & 0o077:
         raise Forbidden(f"the token {path} can be read by others: chmod 600 it")
     return token
 
@@ -233,5 +233,5 @@ def _read_note(path: str) -> tuple[bytes, os.stat_result]:
     """Return a small file the control plane wrote. It may be a link or a pipe by now, which would
     make a more powerful caller send a file of its own, or wait for ever: neither is followed."""
     with os.fdopen(os.open(path, _READ), "rb") as file:
-        found = os.fstat(file.fileno())
-        return (file.read(MAX_NOTE_BYTES) if stat.S_ISREG(found.st_mode) else b""), found
+        status = os.fstat(file.fileno())
+        return (file.read(MAX_NOTE_BYTES) if stat.S_ISREG(status.st_mode) else b""), status

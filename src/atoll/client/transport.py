@@ -103,7 +103,7 @@ def query_of(**values: str | float | bool | Sequence[str] | None) -> Pairs:
         elif isinstance(value, str | int | float):
             pairs.append((name, str(value)))
         elif value is not None:
-            pairs += [(name, one) for one in value]
+            pairs += [(name, word) for word in value]
     return tuple(pairs)
 
 
@@ -183,14 +183,16 @@ class Transport:
     def read_all(self, shape: type[S], call: Call) -> S:
         """Send and read a list of `cursor` and `next`, all pages of it as one answer."""
         first = self.call(call).value
-        lists = {name: list(found) for name, found in first.items() if isinstance(found, list)}
+        lists = {
+            name: list(entries) for name, entries in first.items() if isinstance(entries, list)
+        }
         following = first.get("next")
         while following is not None:
             query = (*call.query, ("cursor", str(following)))
             page = self.call(call._replace(query=query)).value
-            for name, found in lists.items():
+            for name, entries in lists.items():
                 more = page.get(name)
-                found += more if isinstance(more, list) else []
+                entries += more if isinstance(more, list) else []
             following = page.get("next")
         return shape({**first, **lists, "next": None})
 
@@ -254,12 +256,12 @@ def problem_of(status: int, body: bytes, *, request_id: str | None = None) -> At
             "an Atoll server, else see its log",
             request_id=named,
         )
-    said = detail or f"the server answered {status}"
+    message = detail or f"the server answered {status}"
     if code == StaleCursor.default_code:
-        return StaleCursor(said, resume_after=document.resume_after, request_id=named)
-    if where and not _names(said, where):
-        said = f"{where}: {said}"
-    return kind(said, code=code or None, field=where or None, request_id=named)
+        return StaleCursor(message, resume_after=document.resume_after, request_id=named)
+    if where and not _names(message, where):
+        message = f"{where}: {message}"
+    return kind(message, code=code or None, field=where or None, request_id=named)
 
 
 def _names(message: str, field: str) -> bool:
@@ -271,10 +273,10 @@ def _names(message: str, field: str) -> bool:
 
 
 def _at_most(stream: Stream, size: int) -> bytes:
-    found = b""
-    while len(found) < size and (data := stream.read(size - len(found))):
-        found += data
-    return found
+    body = b""
+    while len(body) < size and (data := stream.read(size - len(body))):
+        body += data
+    return body
 
 
 def _send(exchange: Exchange, server: Server, call: Call) -> None:
@@ -315,14 +317,14 @@ def _translate_errors(url: str = "") -> Iterator[None]:
                 f"the name in {url or 'the address'} is not known here: check how it is spelled, "
                 "and this machine's network"
             ) from problem
-        said = problem.strerror or str(problem) or type(problem).__name__
-        raise Unavailable(f"the connection to the server broke ({said}): try again") from problem
+        reason = problem.strerror or str(problem) or type(problem).__name__
+        raise Unavailable(f"the connection to the server broke ({reason}): try again") from problem
 
 
 def _tls_reason(problem: OSError) -> str:
     """Return what is wrong with a server's TLS, without OpenSSL's spelling of it."""
-    if found := getattr(problem, "verify_message", ""):
-        return f"its certificate is not trusted ({found})"
+    if message := getattr(problem, "verify_message", ""):
+        return f"its certificate is not trusted ({message})"
     reason = getattr(problem, "reason", None)
     if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"):
         return "it does not speak TLS there: use http:// or another port"

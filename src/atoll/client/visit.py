@@ -51,20 +51,22 @@ def read_link(text: str) -> ShareLink:
     if server.secure:
         return ShareLink(server, secret)
     near = _addresses(server)
-    if any(ip_address(one).is_global for one in near):
+    if any(ip_address(address).is_global for address in near):
         raise Forbidden(
             f"{server.url} is plain http to a machine on the internet, where the link and all you "
             "type could be read on the way: ask for an https link"
         )
-    return ShareLink(server, secret, plain=not all(ip_address(one).is_loopback for one in near))
+    return ShareLink(
+        server, secret, plain=not all(ip_address(address).is_loopback for address in near)
+    )
 
 
 def begin_visit(link: ShareLink, name: str | None) -> Visit:
     """Enter by a link under a name. Raises `Unauthenticated` for a link that is over, `Invalid` for
     one of a dashboard, and what a request raises."""
-    told = {"ticket": link.secret} | ({"name": name} if name else {})
+    body_fields = {"ticket": link.secret} | ({"name": name} if name else {})
     content = (("Content-Type", "application/json"),)
-    call = Call("POST", "/auth/guests", (), content, json.dumps(told).encode())
+    call = Call("POST", "/auth/guests", (), content, json.dumps(body_fields).encode())
     with Transport(lambda: link.server).open(call) as stream:
         cookie = stream.header("Set-Cookie") or ""
         body = whole(stream, MAX_ANSWER_BYTES)
@@ -91,9 +93,9 @@ def end_visit(visit: Visit) -> None:
 
 def _addresses(server: Server) -> list[str]:
     try:
-        found = socket.getaddrinfo(server.host, server.port, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(server.host, server.port, type=socket.SOCK_STREAM)
     except OSError as problem:
         raise Unavailable(
             f"no machine is known by the name {server.host[:100]}: check the link"
         ) from problem
-    return [str(address[0]).partition("%")[0] for *_, address in found]
+    return [str(address[0]).partition("%")[0] for *_, address in addresses]

@@ -52,12 +52,12 @@ class Answer:
 
     async def body(self, most: int = ANSWER_BYTES) -> bytes:
         """Return the whole body. Raises `Failed` beyond `most` bytes."""
-        found = bytearray()
+        content = bytearray()
         async for piece in self.pieces():
-            found += piece
-            if len(found) > most:
+            content += piece
+            if len(content) > most:
                 raise Failed("the server sent an answer too long to be one of ours")
-        return bytes(found)
+        return bytes(content)
 
     async def lines(self) -> AsyncIterator[bytes]:
         """Yield lines without their end. Raises `Failed` for one beyond `LINE_BYTES`."""
@@ -106,11 +106,11 @@ class Connection:
         """Send and read the whole JSON answer; an empty one is `Shape({})`. `body` takes the place
         of the one in `call`."""
         async with self.open(call, body) as answer:
-            found = await answer.body()
-        if not found:
+            content = await answer.body()
+        if not content:
             return Shape({})
         try:
-            return Shape.read(json.loads(found))
+            return Shape.read(json.loads(content))
         except ValueError as problem:
             raise Failed(
                 f"{call.method} {call.path} was not answered with JSON: is this an Atoll server?"

@@ -40,9 +40,11 @@ def read_delivery(
     if abs((time.time() if now is None else now) - int(at)) > TOLERANCE_SECONDS:
         raise Unauthenticated("this delivery is not from now: answer it with 401")
     signed = f"{given.get('webhook-id', '')}.{at}.".encode("utf-8", "replace") + body
-    made = [_signature(one, signed) for one in secrets]
-    told = [one.encode("utf-8", "replace") for one in given.get("webhook-signature", "").split()]
-    if not any(hmac.compare_digest(one, other) for one in made for other in told):
+    made = [_signature(key, signed) for key in secrets]
+    signatures = [
+        text.encode("utf-8", "replace") for text in given.get("webhook-signature", "").split()
+    ]
+    if not any(hmac.compare_digest(signature, other) for signature in made for other in signatures):
         raise Unauthenticated(_NOT_GENUINE)
     return _event(body)
 

@@ -56,10 +56,10 @@ class AsyncEvents:
         lines, pause = ServerSentLines("" if after is None else str(after)), PAUSE_SECONDS
         while True:
             try:
-                async for found in self._once(lines, _of(stream)):
+                async for frame in self._once(lines, _of(stream)):
                     pause = PAUSE_SECONDS
-                    told = Event.read(json.loads(found.data))
-                    yield Gap(told.value) if found.kind == "gap" else told
+                    event = Event.read(json.loads(frame.data))
+                    yield Gap(event.value) if frame.kind == "gap" else event
             except Unavailable:
                 pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
             lines = ServerSentLines(lines.place)
@@ -71,8 +71,8 @@ class AsyncEvents:
         call = Call("GET", at("events", "stream"), query, headers, timeout=SILENCE_SECONDS)
         async with self._connection.open(call) as answer:
             async for line in answer.lines():
-                if found := lines.read(line):
-                    yield found
+                if frame := lines.read(line):
+                    yield frame
 
 
 def _of(stream: str | None) -> Pairs:

@@ -103,13 +103,13 @@ class AttachedTerminal:
     async def read_until(self, marker: bytes) -> bytes:
         """Return the output up to and with `marker`, or to the end of the program. The rest of the
         last piece is part of what is returned."""
-        found = bytearray()
+        output = bytearray()
         async for piece in self:
             if isinstance(piece, bytes):
-                found += piece
-                if marker in found:
+                output += piece
+                if marker in output:
                     break
-        return bytes(found)
+        return bytes(output)
 
     async def write(self, data: bytes) -> None:
         """Type. Waits while the program takes nothing; the terminal must be read meanwhile. Raises
@@ -175,8 +175,8 @@ class AttachedTerminal:
             await socket.close()
             return None
         if message.type in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT):
-            found: bytes | str = message.data
-            return found
+            content: bytes | str = message.data
+            return content
         return None
 
     async def _again(self) -> None:
@@ -270,9 +270,9 @@ async def attached(
 ) -> AsyncIterator[AttachedTerminal]:
     """Attach for the length of a block."""
     path = at("sandboxes", name, "terminals", terminal, "attach")
-    found = AttachedTerminal(connection, path, query)
-    await found.attach()
+    attachment = AttachedTerminal(connection, path, query)
+    await attachment.attach()
     try:
-        yield found
+        yield attachment
     finally:
-        await found.close()
+        await attachment.close()

@@ -43,14 +43,14 @@ class AsyncSandboxes(PlainAsyncSandboxes):
         `Unavailable` after `seconds`."""
         left = seconds
         while True:
-            found = await self.get(name, wait_seconds=max(1, min(left, WAIT_SECONDS)))
+            sandbox = await self.get(name, wait_seconds=max(1, min(left, WAIT_SECONDS)))
             left -= WAIT_SECONDS
-            if found.state in READY:
-                return found
-            if found.state not in COMING:
-                raise Failed(f"the sandbox {found.name} is {found.state}: {found.reason}")
+            if sandbox.state in READY:
+                return sandbox
+            if sandbox.state not in COMING:
+                raise Failed(f"the sandbox {sandbox.name} is {sandbox.state}: {sandbox.reason}")
             if left <= 0:
-                raise Unavailable(f"the sandbox {found.name} is not ready yet", code="not_ready")
+                raise Unavailable(f"the sandbox {sandbox.name} is not ready yet", code="not_ready")
 
     async def list(
         self, *, states: tuple[str, ...] = (), limit: int = 100
@@ -132,8 +132,8 @@ class AsyncFileSearch(AsyncNoun[FileSearch]):
         """Yield what is found as it is found; the last one is of type `end`."""
         async with self._connection.open(search_call(name, query)) as answer:
             async for line in answer.lines():
-                if (found := found_in(line)) is not None:
-                    yield found
+                if (file := found_in(line)) is not None:
+                    yield file
 
 
 def _content(name: str, path: str) -> Call:

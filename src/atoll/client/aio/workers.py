@@ -22,11 +22,11 @@ class AsyncWorkers(PlainAsyncWorkers):
         `Unavailable` after `seconds`."""
         clock = asyncio.get_running_loop()
         until = clock.time() + seconds
-        while not is_up(found := await self.get(worker_id)):
+        while not is_up(worker := await self.get(worker_id)):
             if clock.time() > until:
                 raise Unavailable(f"worker {worker_id} does not run yet", code="not_ready")
             await asyncio.sleep(LOOK_SECONDS)
-        return found
+        return worker
 
     async def list(self, *, limit: int = 100) -> AsyncIterator[Worker]:
         """Yield the workers, newest first, `limit` a request."""
@@ -43,13 +43,13 @@ class AsyncWorkers(PlainAsyncWorkers):
     ) -> builtins.list[WorkerEvent]:
         """Return the events after a number that are there, and those of the next `tail_ms`
         milliseconds. Raises `StaleCursor` where some of them are no longer kept."""
-        lines, found = ServerSentLines(), []
+        lines, frames = ServerSentLines(), []
         call = stream_call(worker_id, after, tail_ms=tail_ms)
         async with self._connection.open(call) as answer:
             async for line in answer.lines():
                 if frame := lines.read(line):
-                    found.append(read_said(frame.kind, frame.data))
-        return [one for one in found if isinstance(one, WorkerEvent)]
+                    frames.append(read_said(frame.kind, frame.data))
+        return [frame for frame in frames if isinstance(frame, WorkerEvent)]
 
     async def follow(self, worker_id: str, *, after: int = 0) -> AsyncIterator[WorkerEvent]:
         """Yield the events of a worker after a number, then each as it comes, until the worker is
@@ -59,10 +59,10 @@ class AsyncWorkers(PlainAsyncWorkers):
         none is lost or repeated. Raises what a request raises but `Unavailable`: `StaleCursor`
         where events after the number are no longer kept.
         """
-        async with aclosing(self.listen(worker_id, after=after)) as found:
-            async for said in found:
-                if isinstance(said, WorkerEvent):
-                    yield said
+        async with aclosing(self.listen(worker_id, after=after)) as frames:
+            async for frame in frames:
+                if isinstance(frame, WorkerEvent):
+                    yield frame
 
     async def listen(
         self, worker_id: str, *, after: int = 0
@@ -75,13 +75,13 @@ class AsyncWorkers(PlainAsyncWorkers):
             try:
                 async with self._connection.open(stream_call(worker_id, place)) as answer:
                     async for line in answer.lines():
-                        if (found := lines.read(line)) is None:
+                        if (frame := lines.read(line)) is None:
                             continue
-                        said, pause = read_said(found.kind, found.data), PAUSE_SECONDS
-                        if isinstance(said, WorkerEvent):
-                            place = said.seq
-                        yield said
-                        if isinstance(said, WorkerEvent) and said.event_type == LAST_EVENT:
+                        message, pause = read_said(frame.kind, frame.data), PAUSE_SECONDS
+                        if isinstance(message, WorkerEvent):
+                            place = message.seq
+                        yield message
+                        if isinstance(message, WorkerEvent) and message.event_type == LAST_EVENT:
                             return
             except Unavailable:
                 pause = min(pause * 2, LONGEST_PAUSE_SECONDS)

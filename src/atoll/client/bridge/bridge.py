@@ -100,8 +100,8 @@ class Bridge:
     def _notify(self, message: Message, headers: dict[str, str]) -> None:
         """Send what needs no answer. Nobody can be told that it was not sent."""
         try:
-            told = headers or self._session.headers()
-            answer = self._endpoint.post(message, told, OpenRequest())
+            fields = headers or self._session.headers()
+            answer = self._endpoint.post(message, fields, OpenRequest())
             answer.close()
         except AtollError:
             pass
@@ -149,11 +149,11 @@ class Bridge:
                 self._write(failure_line(message.id, error))
 
     def _exchange(self, message: Message, headers: dict[str, str], pending: OpenRequest) -> None:
-        told = headers
+        fields = headers
         if not headers and message.method != "initialize":
-            told = self._session.headers()
-        session = told.get("Mcp-Session-Id", "")
-        answer = self._endpoint.post(message, told, pending)
+            fields = self._session.headers()
+        session = fields.get("Mcp-Session-Id", "")
+        answer = self._endpoint.post(message, fields, pending)
         if answer.status == LOST and session:
             # It was refused before anything was done, so it may be sent in another session.
             answer.close()
@@ -198,24 +198,24 @@ class Bridge:
     def _pass(self, message: Message, answer: McpAnswer, body: bytes, pending: OpenRequest) -> bool:
         """Write one message of the server; returns whether it is the answer."""
         try:
-            found = one_line(body)
+            reply = one_line(body)
         except BadMessage as error:
             raise Unavailable(
                 "the server sent what is no message: is this Atoll's address?", code="reply_lost"
             ) from error
         if pending.cancelled:
             return True
-        ends = not found.method and found.id == message.id
+        ends = not reply.method and reply.id == message.id
         if ends and message.method == "initialize":
-            self._session.begin(message, answer, found)
+            self._session.begin(message, answer, reply)
         elif ends:
-            self._session.note(message, found)
-        self._write(found.body)
+            self._session.note(message, reply)
+        self._write(reply.body)
         return ends
 
     def _wait_for_answers(self) -> None:
         def answered() -> bool:
-            return all(one.streams for one in self._open.values())
+            return all(request.streams for request in self._open.values())
 
         with self._changed:
             self._changed.wait_for(answered, LAST_SECONDS)

@@ -128,8 +128,8 @@ class McpAnswer:
                 *whole, rest = pending.split(b"\n")
                 pending = rest
                 for line in whole:
-                    if found := lines.read(bytes(line.rstrip(b"\r"))):
-                        yield found
+                    if event := lines.read(bytes(line.rstrip(b"\r"))):
+                        yield event
             if len(pending) > MAX_ANSWER_BYTES:
                 raise Failed("the server sent a line too long to be one of ours")
 
@@ -137,10 +137,10 @@ class McpAnswer:
         """Return why the server refused: the error of the protocol, or one of ours."""
         body = self.whole()
         try:
-            told = json.loads(body)
+            document = json.loads(body)
         except (ValueError, RecursionError):
-            told = None
-        error = told.get("error") if isinstance(told, dict) else None
+            document = None
+        error = document.get("error") if isinstance(document, dict) else None
         if isinstance(error, dict) and isinstance(error.get("code"), int):
             return error
         return problem_of(self.status, body)
@@ -178,8 +178,8 @@ class Endpoint:
     def post(self, message: Message, headers: Mapping[str, str], pending: OpenRequest) -> McpAnswer:
         """Send a message, once the control plane listens. Raises `Cancelled`, and the classes of
         `atoll.domain.errors`."""
-        told = {"Content-Type": "application/json", **headers}
-        return self._ask(_Request("POST", told, message.body), pending)
+        fields = {"Content-Type": "application/json", **headers}
+        return self._ask(_Request("POST", fields, message.body), pending)
 
     def stream(self, headers: Mapping[str, str], pending: OpenRequest) -> McpAnswer:
         """Open the standing stream of a session. Raises as `post` does."""
@@ -231,7 +231,7 @@ class Endpoint:
 
     def _send(self, exchange: Exchange, server: Server, request: "_Request") -> McpAnswer:
         streams = "text/event-stream"
-        told = {
+        fields = {
             "Accept": streams if request.method == "GET" else f"application/json, {streams}",
             "User-Agent": "atoll-mcp",
             **server.credentials(),
@@ -239,7 +239,7 @@ class Endpoint:
         }
         exchange.wait_at_most(ANSWER_SECONDS)
         try:
-            exchange.send(request.method, target_of(server, self._options), told, request.body)
+            exchange.send(request.method, target_of(server, self._options), fields, request.body)
             exchange.receive_head()
         except OSError as error:
             exchange.close()

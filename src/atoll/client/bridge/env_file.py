@@ -25,10 +25,10 @@ _QUOTES = ("'", '"')
 def with_env_file(environ: Mapping[str, str], path: Path) -> dict[str, str]:
     """Return an environment with the control plane of a file in place of its own. Raises
     `NotFound`, `Invalid`, and `Forbidden` for a token that others can read."""
-    found = {name: value for name, value in _read(path).items() if name in NAMES and value}
-    if not found.keys() & {"ATOLL_URL", "ATOLL_TOKEN"}:
+    variables = {name: value for name, value in _read(path).items() if name in NAMES and value}
+    if not variables.keys() & {"ATOLL_URL", "ATOLL_TOKEN"}:
         raise Invalid(f"{path} names neither ATOLL_URL nor ATOLL_TOKEN", field="env-file")
-    return {**{name: value for name, value in environ.items() if name not in NAMES}, **found}
+    return {**{name: value for name, value in environ.items() if name not in NAMES}, **variables}
 
 
 def _read(path: Path) -> dict[str, str]:
@@ -43,10 +43,12 @@ def _read(path: Path) -> dict[str, str]:
         raise Invalid(f"{path} cannot be read: {error}", field="env-file") from error
     if not stat.S_ISREG(about.st_mode) or len(data) > MAX_BYTES:
         raise Invalid(f"{path} is no plain file of at most 64 KiB", field="env-file")
-    found = dict(_line(path, n, line) for n, line in enumerate(text.splitlines(), 1) if _says(line))
-    if found.get("ATOLL_TOKEN") and stat.S_IMODE(about.st_mode) & 0o077:
+    variables = dict(
+        _line(path, n, line) for n, line in enumerate(text.splitlines(), 1) if _says(line)
+    )
+    if variables.get("ATOLL_TOKEN") and stat.S_IMODE(about.st_mode) & 0o077:
         raise Forbidden(f"the token in {path} can be read by others: chmod 600 it")
-    return found
+    return variables
 
 
 def _says(line: str) -> bool:
@@ -54,11 +56,11 @@ def _says(line: str) -> bool:
 
 
 def _line(path: Path, number: int, line: str) -> tuple[str, str]:
-    found = _LINE.fullmatch(line.strip())
-    if found is None:
+    match = _LINE.fullmatch(line.strip())
+    if match is None:
         # Not shown: it may be a secret.
         raise Invalid(f"line {number} of {path} is not NAME=value", field="env-file")
-    name, value = found.groups()
+    name, value = match.groups()
     if len(value) > 1 and value[0] in _QUOTES and value[-1] == value[0]:
         value = value[1:-1]
     return name, value

@@ -62,13 +62,13 @@ class Message(NamedTuple):
     def version(self) -> str | None:
         """Return the revision that it names, None in those with a handshake."""
         meta = self.params.get("_meta")
-        found = meta.get(VERSION_KEY) if isinstance(meta, dict) else None
-        return found if isinstance(found, str) else None
+        version = meta.get(VERSION_KEY) if isinstance(meta, dict) else None
+        return version if isinstance(version, str) else None
 
     def names(self, name: str) -> str:
         """Return a parameter that is text; empty for any other."""
-        found = self.params.get(name)
-        return found if isinstance(found, str) else ""
+        parameter = self.params.get(name)
+        return parameter if isinstance(parameter, str) else ""
 
 
 class Lines:
@@ -134,11 +134,11 @@ def headers_of(message: Message) -> dict[str, str]:
         return {}
     if not _PLAIN.fullmatch(version):
         raise BadMessage(INVALID_REQUEST, f"{VERSION_KEY} is no revision", message.id)
-    told = {"MCP-Protocol-Version": version, "Mcp-Method": _header(message, message.method)}
+    headers = {"MCP-Protocol-Version": version, "Mcp-Method": _header(message, message.method)}
     name = message.params.get(_NAMED_BY.get(message.method, ""))
     if isinstance(name, str):
-        told["Mcp-Name"] = _header(message, name)
-    return told
+        headers["Mcp-Name"] = _header(message, name)
+    return headers
 
 
 def _header(message: Message, text: str) -> str:

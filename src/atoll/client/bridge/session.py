@@ -37,14 +37,14 @@ class HandshakeSession:
     def headers(self) -> dict[str, str]:
         """Return the headers of a request in it; none before the handshake."""
         version = self._told.get("protocolVersion")
-        told = {"MCP-Protocol-Version": version} if isinstance(version, str) else {}
-        return {**told, "Mcp-Session-Id": self.id} if self.id else told
+        headers = {"MCP-Protocol-Version": version} if isinstance(version, str) else {}
+        return {**headers, "Mcp-Session-Id": self.id} if self.id else headers
 
     def begin(self, hello: Message, answer: McpAnswer, result: Message) -> None:
         """Take the server's answer to the handshake of a client, which may be its second."""
-        found = result.value.get("result")
-        if isinstance(found, dict):
-            self._hello, self._told, self.id = hello, dict(found), answer.session
+        handshake = result.value.get("result")
+        if isinstance(handshake, dict):
+            self._hello, self._told, self.id = hello, dict(handshake), answer.session
             self._watched.clear()
 
     def note(self, asked: Message, answered: Message) -> None:
@@ -80,11 +80,11 @@ class HandshakeSession:
             refused = answer.refusal()
             raise refused if isinstance(refused, AtollError) else _gone("it refused another one")
         try:
-            found = one_line(_first(answer)).value.get("result")
+            handshake = one_line(_first(answer)).value.get("result")
         except BadMessage as error:
             raise _gone("it gave no answer that can be read") from error
-        told = found if isinstance(found, dict) else {}
-        if any(told.get(name) != self._told.get(name) for name in _KEPT):
+        members = handshake if isinstance(handshake, dict) else {}
+        if any(members.get(name) != self._told.get(name) for name in _KEPT):
             raise _gone("it is another version now")
         self.id = answer.session
 
@@ -110,7 +110,7 @@ def _first(answer: McpAnswer) -> bytes:
     """Return the message of an answer, which may come as a stream of one."""
     if not answer.is_stream:
         return answer.whole()
-    return next((one.data for one in answer.events(silence=60.0)), b"")
+    return next((event.data for event in answer.events(silence=60.0)), b"")
 
 
 def _gone(why: str) -> Unavailable:

@@ -83,19 +83,19 @@ class HostedAgent:
     async def quiet(self) -> None:
         """Interrupt its turn, let it say how that ended, and end it, wherever it is."""
         await self.resume()
-        found = await self._running_agent(self.agent_id)
-        if found is not None and found.turn == Work.WORKING:
-            await self._act(found.id, "interrupt")
+        agent = await self._running_agent(self.agent_id)
+        if agent is not None and agent.turn == Work.WORKING:
+            await self._act(agent.id, "interrupt")
             await self._silence()
-        for one in filter(None, (self.agent_id, self.terminal_id)):
-            await self._act(one, "stop")
+        for agent_id in filter(None, (self.agent_id, self.terminal_id)):
+            await self._act(agent_id, "stop")
 
     async def end(self) -> None:
         """Kill it wherever it is, at once: what was paused does not run again."""
         body = ActionBody(action="stop", gaps=[0.0] * 4)
-        for one in filter(None, (self.agent_id, self.terminal_id)):
+        for agent_id in filter(None, (self.agent_id, self.terminal_id)):
             with contextlib.suppress(AtollError):
-                await self.client.call(act_on_agent(one, body, ()))
+                await self.client.call(act_on_agent(agent_id, body, ()))
 
     async def hold(self, thread_id: str) -> None:
         """Give a thread to a terminal; nothing where one has it. Raises what the runtime raises;
@@ -128,9 +128,9 @@ class HostedAgent:
     async def _running_agent(self, agent_id: str) -> AgentRecord | None:
         """Return an agent while it runs."""
         with contextlib.suppress(AtollError):
-            for one in (await self.client.call(list_agents())).agents:
-                if one.id == agent_id and one.agent_state != AgentState.STOPPED:
-                    return one
+            for agent in (await self.client.call(list_agents())).agents:
+                if agent.id == agent_id and agent.agent_state != AgentState.STOPPED:
+                    return agent
         return None
 
     async def _act(self, agent_id: str, action: str) -> None:

@@ -36,8 +36,8 @@ class HostedLease:
 
 def presence_call(name: str, wall: WallIsolation) -> Call:
     """Return the report that a desktop's lane runs."""
-    told = {"level": wall.level, "mechanism": wall.mechanism, "degraded": [*wall.degraded]}
-    return put("desktops", name, "presence", value={"isolation": told})
+    isolation = {"level": wall.level, "mechanism": wall.mechanism, "degraded": [*wall.degraded]}
+    return put("desktops", name, "presence", value={"isolation": isolation})
 
 
 def absence_call(name: str) -> Call:
@@ -76,5 +76,5 @@ def response(request_id: str, result: Mapping[str, object]) -> Item:
 
 def refusal(request_id: str, code: str, message: str) -> Item:
     """Return the item of a receipt without one."""
-    said = message[:LONGEST_MESSAGE] or "It failed."
-    return {"error": {"request_id": request_id, "code": code, "message": said}}
+    text = message[:LONGEST_MESSAGE] or "It failed."
+    return {"error": {"request_id": request_id, "code": code, "message": text}}

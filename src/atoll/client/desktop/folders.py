@@ -48,29 +48,34 @@ class WorkerFolder:
 
     def keep(self, lease: HostedLease) -> None:
         """Store the lease. Raises `OSError`."""
-        told = {"epoch": lease.epoch, "token": lease.token, "reattachable": lease.reattachable}
-        self._store(_LEASE, told)
+        document = {"epoch": lease.epoch, "token": lease.token, "reattachable": lease.reattachable}
+        self._store(_LEASE, document)
 
     def lease(self) -> HostedLease | None:
         """Return the stored lease, None without one."""
         try:
-            told = json.loads((self.place / _LEASE).read_text())
+            document = json.loads((self.place / _LEASE).read_text())
             return HostedLease(
-                self.worker_id, int(told["epoch"]), str(told["token"]), bool(told["reattachable"])
+                self.worker_id,
+                int(document["epoch"]),
+                str(document["token"]),
+                bool(document["reattachable"]),
             )
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def keep_terminal(self, runtime: LocalRuntime, terminal_id: str) -> None:
         """Store where the terminal of this machine's person is. Raises `OSError`."""
-        told = {"url": runtime.url, "token": runtime.token, "terminal_id": terminal_id}
-        self._store(_TERMINAL, told)
+        document = {"url": runtime.url, "token": runtime.token, "terminal_id": terminal_id}
+        self._store(_TERMINAL, document)
 
     def terminal(self) -> HeldTerminal | None:
         """Return the stored terminal, None without one."""
         try:
-            told = json.loads((self.place / _TERMINAL).read_text())
-            return HeldTerminal(str(told["url"]), str(told["token"]), str(told["terminal_id"]))
+            document = json.loads((self.place / _TERMINAL).read_text())
+            return HeldTerminal(
+                str(document["url"]), str(document["token"]), str(document["terminal_id"])
+            )
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -83,12 +88,12 @@ class WorkerFolder:
         shutil.rmtree(self.place, ignore_errors=True)
         return not self.place.exists()
 
-    def _store(self, name: str, told: Mapping[str, object]) -> None:
+    def _store(self, name: str, document: Mapping[str, object]) -> None:
         """Store a document for this person's eyes alone."""
         fresh = self.place / f"{name}.new"
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "w") as file:
-            json.dump(told, file)
+            json.dump(document, file)
         fresh.replace(self.place / name)
 
 
@@ -118,8 +123,8 @@ def kept_here(top: Path, worker_id: str) -> dict[str, WorkerFolder]:
     """Return the directories of a worker here, by the names of the desktops that have it."""
     if not (_ID.fullmatch(worker_id) and top.is_dir()):
         return {}
-    found = {one.name: WorkerFolder(one, worker_id) for one in sorted(top.iterdir())}
-    return {name: folder for name, folder in found.items() if folder.lease() is not None}
+    folders = {folder.name: WorkerFolder(folder, worker_id) for folder in sorted(top.iterdir())}
+    return {name: folder for name, folder in folders.items() if folder.lease() is not None}
 
 
 def kept_workers(top: Path) -> list[WorkerFolder]:
@@ -127,5 +132,5 @@ def kept_workers(top: Path) -> list[WorkerFolder]:
     place = top / "workers"
     if not place.is_dir():
         return []
-    names = sorted(one.name for one in place.iterdir() if _ID.fullmatch(one.name))
-    return [WorkerFolder(top, one) for one in names]
+    names = sorted(folder.name for folder in place.iterdir() if _ID.fullmatch(folder.name))
+    return [WorkerFolder(top, name) for name in names]

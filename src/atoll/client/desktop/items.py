@@ -35,8 +35,10 @@ def item_of(entry: contract.SpoolEntry) -> Item:
 
 def delta_items(batch: contract.LiveBatch) -> list[Item]:
     """Return the pieces of text of a batch, each as the event that it would be."""
-    found = (_event_item(bytes(one)) for one in batch.lines)
-    return [one["event"] for one in found if one is not None and isinstance(one["event"], dict)]
+    events = (_event_item(bytes(line)) for line in batch.lines)
+    return [
+        event["event"] for event in events if event is not None and isinstance(event["event"], dict)
+    ]
 
 
 def substitute(item: Item, reason: str) -> Item:
@@ -44,11 +46,11 @@ def substitute(item: Item, reason: str) -> Item:
     becomes an error, so that the request has exactly one, and what is refused again says
     nothing."""
     for kind in ("response", "error"):
-        told = item.get(kind)
-        if isinstance(told, Mapping):
-            if str(told.get("message")).startswith(_REFUSED):
+        receipt = item.get(kind)
+        if isinstance(receipt, Mapping):
+            if str(receipt.get("message")).startswith(_REFUSED):
                 return NOTHING
-            return refusal(str(told["request_id"]), "internal_error", _REFUSED + reason)
+            return refusal(str(receipt["request_id"]), "internal_error", _REFUSED + reason)
     return NOTHING
 
 
@@ -60,22 +62,22 @@ def _event_item(line: bytes) -> Item | None:
         return None
     if not read.method:
         return None
-    said: dict[str, object] = {"method": read.method, "params": params}
+    event: dict[str, object] = {"method": read.method, "params": params}
     if not isinstance(read.id, msgspec.UnsetType):
-        said["server_request_id"] = _text(read.id).strip('"')
-    return {"event": said}
+        event["server_request_id"] = _text(read.id).strip('"')
+    return {"event": event}
 
 
 def _error_item(entry: contract.SpoolEntry) -> Item:
     error = msgspec.json.decode(entry.data, type=contract.RequestError)
-    told: dict[str, object] = {
+    receipt: dict[str, object] = {
         "request_id": entry.request_id,
         "code": error.code,
         "message": error.message[:8000],
     }
     if error.agent is not None:
-        told["data"] = msgspec.json.encode(error.agent).decode()
-    return {"error": told}
+        receipt["data"] = msgspec.json.encode(error.agent).decode()
+    return {"error": receipt}
 
 
 def _text(raw: msgspec.Raw) -> str:

@@ -88,8 +88,8 @@ class LaneRun:
                 self._spawn(tasks, self._present())
                 self._spawn(tasks, self._follow(tasks))
                 await self.unlinked.wait()
-                for one in tuple(self.running):
-                    one.cancel()
+                for task in tuple(self.running):
+                    task.cancel()
         finally:
             try:
                 async with asyncio.timeout(2):
@@ -131,9 +131,9 @@ class LaneRun:
             try:
                 async with self.lane.connection.open(offers_call(self.lane.name)) as answer:
                     async for line in answer.lines():
-                        found = lines.read(line)
-                        if found is not None:
-                            self._read(found, tasks)
+                        frame = lines.read(line)
+                        if frame is not None:
+                            self._read(frame, tasks)
                         while len(self.acts) >= MOST_ACTS:
                             await asyncio.wait(self.acts, return_when=asyncio.FIRST_COMPLETED)
             except NotFound:
@@ -144,21 +144,21 @@ class LaneRun:
                 self.lane.say(f"its offers are not to be had: {err.message}")
             await asyncio.sleep(AGAIN_SECONDS * self.lane.pace.scale)
 
-    def _read(self, found: ServerSent, tasks: asyncio.TaskGroup) -> None:
+    def _read(self, frame: ServerSent, tasks: asyncio.TaskGroup) -> None:
         """Take one frame; what a server sends is not trusted."""
         try:
-            self._take(found.kind, json.loads(found.data), tasks)
+            self._take(frame.kind, json.loads(frame.data), tasks)
         except (AtollError, KeyError, TypeError, ValueError, RecursionError) as err:
             self.lane.say(f"the server sent an offer that cannot be read: {err!r:.200}")
 
-    def _take(self, kind: str, told: Mapping[str, object], tasks: asyncio.TaskGroup) -> None:
+    def _take(self, kind: str, offer: Mapping[str, object], tasks: asyncio.TaskGroup) -> None:
         """Begin what a frame asks for."""
-        worker_id, epoch = str(told["worker_id"]), int(str(told["epoch"]))
+        worker_id, epoch = str(offer["worker_id"]), int(str(offer["epoch"]))
         folder, place = WorkerFolder(self.lane.folder, worker_id), (worker_id, epoch)
         if kind == "lease":
-            self._keep(HostedLease(*place, str(told["token"]), bool(told["reattachable"])))
+            self._keep(HostedLease(*place, str(offer["token"]), bool(offer["reattachable"])))
             return
-        match told:
+        match offer:
             case {"provision": dict() as order} if place in self.tokens:
                 lease = self.tokens.pop(place)
                 # An offer is repeated until its receipt is there, and an epoch never comes back.
@@ -168,17 +168,17 @@ class LaneRun:
             case {"provision": dict()}:
                 self.lane.say(f"an offer to start {worker_id} came without its token")
             case _:
-                act = self._act(folder, epoch, told)
+                act = self._act(folder, epoch, offer)
                 if act is not None:
                     self._begin(tasks, act)
                 else:
                     self.lane.say(f"an offer for {worker_id} says nothing that is known here")
 
     def _act(
-        self, folder: WorkerFolder, epoch: int, told: Mapping[str, object]
+        self, folder: WorkerFolder, epoch: int, offer: Mapping[str, object]
     ) -> Coroutine[object, object, None] | None:
         """Return what an offer for a worker asks for, None for what is not known."""
-        match told:
+        match offer:
             case {"request": {"request_id": str() as name, "method": str() as method, **more}}:
                 return self._request(folder, epoch, name, method, more.get("params"))
             case {"stop": dict()}:
@@ -243,7 +243,7 @@ class LaneRun:
     ) -> ServedWorker:
         """Start the runtime and the agent of a worker. Raises what they raise, and `OSError`; then
         nothing is left of a worker that was not here before."""
-        if sum(not one.is_set() for one in self.gone.values()) > MOST_SERVED:
+        if sum(not event.is_set() for event in self.gone.values()) > MOST_SERVED:
             raise LimitReached(f"{MOST_SERVED} workers run on this desktop already.")
         lane, is_new = self.lane, not folder.place.exists()
         try:

@@ -66,14 +66,14 @@ class Outbox:
 
     def batch(self) -> tuple[int, list[Item]]:
         """Return the number of the first item, and the items to deliver next."""
-        found: list[Item] = []
+        batch: list[Item] = []
         size = 0
-        for one in self._items:
-            if found and (len(found) >= MAX_ITEMS or size + one.size > MAX_BYTES):
+        for entry in self._items:
+            if batch and (len(batch) >= MAX_ITEMS or size + entry.size > MAX_BYTES):
                 break
-            found.append(one.item)
-            size += one.size
-        return self._first, found
+            batch.append(entry.item)
+            size += entry.size
+        return self._first, batch
 
     def replace(self, item: Item) -> None:
         """Put another item in the place of the first one, which is not taken as it is."""

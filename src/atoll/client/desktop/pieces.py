@@ -78,14 +78,14 @@ class LivePieces:
         while True:
             await self._wanted.wait()
             async with asyncio.TaskGroup() as tasks:
-                acts = [tasks.create_task(one) for one in (self._gather(), self._send())]
+                acts = [tasks.create_task(act) for act in (self._gather(), self._send())]
                 with contextlib.suppress(TimeoutError):
                     while True:
                         self._wanted.clear()
                         async with asyncio.timeout_at(self._until):
                             await self._wanted.wait()
-                for one in acts:
-                    one.cancel()
+                for task in acts:
+                    task.cancel()
             self._waiting.clear()
             self._characters = 0
 
@@ -97,9 +97,9 @@ class LivePieces:
                 async with self._agent.client.stream(calling) as answer:
                     async for batch in _batches(answer.body):
                         number = await self._places.number(batch.after)
-                        for one in delta_items(batch):
-                            if _size(one) <= LONGEST_PIECE:
-                                self._add(number, one)
+                        for piece in delta_items(batch):
+                            if _size(piece) <= LONGEST_PIECE:
+                                self._add(number, piece)
             except (AtollError, *UNREADABLE):
                 pass
             await asyncio.sleep(AGAIN_SECONDS)
@@ -124,7 +124,7 @@ class LivePieces:
                 batches[-1][1].append(piece)
             for begin in range(0, len(batches), MOST_BATCHES):
                 part = batches[begin : begin + MOST_BATCHES]
-                await self._deliver([{"after": one, "pieces": said} for one, said in part])
+                await self._deliver([{"after": after, "pieces": pieces} for after, pieces in part])
 
 
 async def _batches(body: AsyncIterator[bytes]) -> AsyncIterator[contract.LiveBatch]:

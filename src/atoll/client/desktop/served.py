@@ -95,10 +95,10 @@ class ServedWorker:
         self._outbox.add(response(HostAct.START, {"agent_id": self._agent.agent_id}))
         async with asyncio.TaskGroup() as tasks:
             acts = (self._read(), self._send(), self._watch(), self._pieces.run())
-            running = [tasks.create_task(one) for one in acts]
+            running = [tasks.create_task(act) for act in acts]
             await self._over.wait()
-            for one in running:
-                one.cancel()
+            for task in running:
+                task.cancel()
 
     async def request(self, request_id: str, method: str, params: Mapping[str, object]) -> None:
         """Pass a request on, once, whatever is repeated: its receipt comes by the spool."""

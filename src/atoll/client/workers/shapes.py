@@ -39,8 +39,8 @@ class WorkerEvent(Shape):
     @property
     def params(self) -> Json:
         """Return the params of a message of the agent. Raises `Failed` for what is not JSON."""
-        found = self.said.get("params")
-        return read_json(found) if isinstance(found, str) else None
+        text = self.said.get("params")
+        return read_json(text) if isinstance(text, str) else None
 
     @property
     def question(self) -> str:
@@ -58,8 +58,8 @@ class WorkerDelta(Shape):
     @property
     def params(self) -> Json:
         """Return the params of the message. Raises `Failed` for what is not JSON."""
-        found = self.value.get("params")
-        return read_json(found) if isinstance(found, str) else None
+        text = self.value.get("params")
+        return read_json(text) if isinstance(text, str) else None
 
     @property
     def text(self) -> str:
@@ -73,20 +73,20 @@ class WorkerDelta(Shape):
 
     def _param(self, name: str) -> str:
         params = self.params
-        found = params.get(name) if isinstance(params, Mapping) else None
-        return found if isinstance(found, str) else ""
+        param = params.get(name) if isinstance(params, Mapping) else None
+        return param if isinstance(param, str) else ""
 
 
 def read_said(kind: str, data: bytes) -> WorkerEvent | WorkerDelta:
     """Return a frame of the stream, by the name that it has. Raises `Failed`."""
-    found = read_json(data.decode("utf-8", "replace"))
-    return WorkerDelta.read(found) if kind == DELTA else WorkerEvent.read(found)
+    document = read_json(data.decode("utf-8", "replace"))
+    return WorkerDelta.read(document) if kind == DELTA else WorkerEvent.read(document)
 
 
 def read_json(text: str) -> Json:
     """Return the JSON of an agent. Raises `Failed` for what is none."""
     try:
-        found: Json = json.loads(text)
+        document: Json = json.loads(text)
     except ValueError as problem:
         raise Failed("the agent's answer is not JSON: it is kept as it came") from problem
-    return found
+    return document

@@ -95,12 +95,12 @@ class Workers(PlainWorkers):
     def events(self, worker_id: str, *, after: int = 0, tail_ms: int = 0) -> list[WorkerEvent]:
         """Return the events after a number that are there, and those of the next `tail_ms`
         milliseconds. Raises `StaleCursor` where some of them are no longer kept."""
-        lines, found = ServerSentLines(), []
+        lines, frames = ServerSentLines(), []
         with self._transport.open(stream_call(worker_id, after, tail_ms=tail_ms)) as stream:
             for line in stream.lines():
                 if frame := lines.read(line):
-                    found.append(read_said(frame.kind, frame.data))
-        return [one for one in found if isinstance(one, WorkerEvent)]
+                    frames.append(read_said(frame.kind, frame.data))
+        return [frame for frame in frames if isinstance(frame, WorkerEvent)]
 
     def take(
         self, worker_id: str, thread_id: str | None = None, *, desktop: str | None = None
@@ -165,17 +165,17 @@ def result_of(receipt: WorkerReceipt) -> Json:
     raise kind(f"worker {receipt.worker_id}: {error.message}", code=error.code or None)
 
 
-def _data(found: Json) -> list[Json]:
-    data = Shape.read(found).value.get("data")
+def _data(answer: Json) -> list[Json]:
+    data = Shape.read(answer).value.get("data")
     return list(data) if isinstance(data, list) else []
 
 
-def _id_of(found: Json, name: str) -> str:
-    return _text(Shape.read(Shape.read(found).value.get(name), name).value, "id")
+def _id_of(answer: Json, name: str) -> str:
+    return _text(Shape.read(Shape.read(answer).value.get(name), name).value, "id")
 
 
-def _text(found: Mapping[str, Json], name: str) -> str:
-    value = found.get(name)
+def _text(fields: Mapping[str, Json], name: str) -> str:
+    value = fields.get(name)
     if not isinstance(value, str) or not value:
         raise Failed(f"the agent named no {name} where one belongs: see what it answers")
     return value
