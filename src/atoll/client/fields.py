@@ -30,7 +30,7 @@ class Shape:
     def read(cls: type[S], value: Json, name: str = "the answer") -> S:
         """Return `value` as an object. Raises `Failed` when it is something else."""
         if not isinstance(value, Mapping):
-            raise _odd(name, "an object", value)
+            raise _wrong_type(name, "an object", value)
         return cls(value)
 
     def __eq__(self, other: object) -> bool:
@@ -128,7 +128,7 @@ def many(shape: type[S]) -> Field[list[S]]:
 
 def _text(value: Json, name: str) -> str:
     if not isinstance(value, str):
-        raise _odd(name, "a string", value)
+        raise _wrong_type(name, "a string", value)
     return value
 
 
@@ -138,13 +138,13 @@ def _number(value: Json, name: str) -> int:
 
 def _decimal(value: Json, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _odd(name, "a number", value)
+        raise _wrong_type(name, "a number", value)
     return float(value)
 
 
 def _named_texts(document: Json, name: str) -> dict[str, str]:
     if not isinstance(document, Mapping):
-        raise _odd(name, "an object", document)
+        raise _wrong_type(name, "an object", document)
     return {key: str(value) for key, value in document.items()}
 
 
@@ -152,17 +152,17 @@ def _numbers(value: Json, name: str) -> list[int]:
     items = _list(value, name)
     numbers = [item for item in items if isinstance(item, int)]
     if len(numbers) < len(items):
-        raise _odd(name, "a list of numbers", value)
+        raise _wrong_type(name, "a list of numbers", value)
     return numbers
 
 
 def _list(value: Json, name: str) -> Sequence[Json]:
     if isinstance(value, str) or not isinstance(value, Sequence):
-        raise _odd(name, "a list", value)
+        raise _wrong_type(name, "a list", value)
     return value
 
 
-def _odd(name: str, wanted: str, value: Json) -> Failed:
+def _wrong_type(name: str, wanted: str, value: Json) -> Failed:
     return Failed(
         f"the server answered `{name}` with {type(value).__name__} where {wanted} belongs; "
         "the command line and the server may be of different versions"

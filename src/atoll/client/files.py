@@ -63,7 +63,7 @@ class FileSearch:
         `atoll.domain.errors`."""
         with self._transport.open(search_call(name, query)) as stream:
             for line in stream.lines():
-                if (file := found_in(line)) is not None:
+                if (file := read_search_line(line)) is not None:
                     yield file
 
 
@@ -88,7 +88,7 @@ def search_call(name: str, query: Pairs) -> Call:
     return Call("GET", place, query, headers, timeout=SEARCH_SECONDS)
 
 
-def found_in(line: bytes) -> FoundFile | None:
+def read_search_line(line: bytes) -> FoundFile | None:
     """Return what a line of the stream says, None for one that says nothing. Raises `Failed`."""
     if not line.startswith(_DATA):
         return None

@@ -174,7 +174,7 @@ def _same(url: str | None, local: str | None) -> bool:
 
 def _running_url(home: str) -> str | None:
     """Return the address of the control plane, or of a further replica once that one is gone."""
-    url, runs = _noted(f"{home}/run/control.json")
+    url, runs = _read_address_note(f"{home}/run/control.json")
     if runs:
         return url
     try:
@@ -183,13 +183,13 @@ def _running_url(home: str) -> str | None:
         return url
     for name in names:
         if name.startswith("replica-") and name.endswith(".json"):
-            other, runs = _noted(f"{home}/run/{name}")
+            other, runs = _read_address_note(f"{home}/run/{name}")
             if runs:
                 return other
     return url
 
 
-def _noted(path: str) -> tuple[str | None, bool]:
+def _read_address_note(path: str) -> tuple[str | None, bool]:
     """Return the address in a note, and whether the process that left it still runs."""
     try:
         note = json.loads(_read_note(path)[0])

@@ -60,10 +60,10 @@ def at(*segments: str) -> str:
     `Invalid` for an empty segment, which would name its parent."""
     if "" in segments:
         raise Invalid("a name or id is empty: give one (`atoll list` shows the names)")
-    return "/v1/" + "/".join(map(_quoted, segments))
+    return "/v1/" + "/".join(map(_quote, segments))
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     if _PLAIN(text):
         return text
     from urllib.parse import quote  # loaded late: most names and ids need none
@@ -112,7 +112,7 @@ def omit_absent(**values: object) -> Mapping[str, object]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def given(body: B) -> B:
+def omit_empty(body: B) -> B:
     """Return the body without what was not given: null, and empty lists and objects."""
     return cast("B", {name: value for name, value in body.items() if value not in _NOTHING})
 
@@ -141,9 +141,9 @@ class Stream:
             searched = len(pending)
             pending += data
             if data.find(b"\n") >= 0:
-                *whole, rest = bytes(pending).split(b"\n")
+                *lines, rest = bytes(pending).split(b"\n")
                 pending = bytearray(rest)
-                for line in whole:
+                for line in lines:
                     yield line.rstrip(b"\r")
             elif searched > LINE_BYTES:
                 raise Failed("the server sent a line too long to be one of ours")
@@ -166,7 +166,7 @@ class Transport:
     def call(self, call: Call) -> Shape:
         """Send and read the whole JSON answer; an empty one is `Shape({})`."""
         with self.open(call) as stream, _translate_errors():
-            body = whole(stream)
+            body = read_whole(stream)
         if not body:
             return Shape({})
         try:
@@ -183,16 +183,14 @@ class Transport:
     def read_all(self, shape: type[S], call: Call) -> S:
         """Send and read a list of `cursor` and `next`, all pages of it as one answer."""
         first = self.call(call).value
-        lists = {
-            name: list(entries) for name, entries in first.items() if isinstance(entries, list)
-        }
+        lists = {name: list(rows) for name, rows in first.items() if isinstance(rows, list)}
         following = first.get("next")
         while following is not None:
             query = (*call.query, ("cursor", str(following)))
             page = self.call(call._replace(query=query)).value
-            for name, entries in lists.items():
+            for name, rows in lists.items():
                 more = page.get(name)
-                entries += more if isinstance(more, list) else []
+                rows += more if isinstance(more, list) else []
             following = page.get("next")
         return shape({**first, **lists, "next": None})
 
@@ -218,7 +216,7 @@ class Transport:
             exchange.close()
 
 
-def whole(stream: Stream, most: int = ANSWER_BYTES) -> bytes:
+def read_whole(stream: Stream, most: int = ANSWER_BYTES) -> bytes:
     """Return the body of an answer. Raises `Failed` beyond `most` bytes: the server of a link may
     be anybody's."""
     body = bytearray()
@@ -282,7 +280,7 @@ def _at_most(stream: Stream, size: int) -> bytes:
 def _send(exchange: Exchange, server: Server, call: Call) -> None:
     target = server.prefix + call.path
     if call.query:
-        target += "?" + "&".join(f"{_quoted(key)}={_quoted(text)}" for key, text in call.query)
+        target += "?" + "&".join(f"{_quote(key)}={_quote(text)}" for key, text in call.query)
     headers = {
         "Accept": "application/json",
         **server.credentials(),

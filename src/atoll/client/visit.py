@@ -12,7 +12,7 @@ from ipaddress import ip_address
 
 from atoll.client.made.people.me import Entered, GuestAccess
 from atoll.client.server import GuestKey, Server, server_at
-from atoll.client.transport import Call, Transport, whole
+from atoll.client.transport import Call, Transport, read_whole
 from atoll.domain.errors import Failed, Forbidden, Invalid, Unavailable
 from atoll.wire.http.cookies import find_cookies
 
@@ -56,9 +56,8 @@ def read_link(text: str) -> ShareLink:
             f"{server.url} is plain http to a machine on the internet, where the link and all you "
             "type could be read on the way: ask for an https link"
         )
-    return ShareLink(
-        server, secret, plain=not all(ip_address(address).is_loopback for address in near)
-    )
+    is_local = all(ip_address(address).is_loopback for address in near)
+    return ShareLink(server, secret, plain=not is_local)
 
 
 def begin_visit(link: ShareLink, name: str | None) -> Visit:
@@ -69,7 +68,7 @@ def begin_visit(link: ShareLink, name: str | None) -> Visit:
     call = Call("POST", "/auth/guests", (), content, json.dumps(body_fields).encode())
     with Transport(lambda: link.server).open(call) as stream:
         cookie = stream.header("Set-Cookie") or ""
-        body = whole(stream, MAX_ANSWER_BYTES)
+        body = read_whole(stream, MAX_ANSWER_BYTES)
     try:
         entered = Entered.read(json.loads(body))
         session, *_ = find_cookies([cookie], GUEST_COOKIE) or ("",)

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from atoll.client.desktop.calls import HostedLease
-from atoll.client.desktop.folders import WorkerFolder, kept_workers
+from atoll.client.desktop.folders import WorkerFolder, list_worker_folders
 from atoll.domain.errors import Failed
 
 LEASE = HostedLease("w", 3, "atw_secret", reattachable=False)
@@ -14,13 +14,13 @@ def test_lease_outlives_the_program_and_is_its_persons_alone(tmp_path: Path) -> 
     assert folder.lease() is None
     folder.make()
     folder.keep(LEASE)
-    (again,) = kept_workers(tmp_path)
+    (again,) = list_worker_folders(tmp_path)
     assert again.lease() == LEASE
     assert "atw_secret" not in repr(LEASE)
     modes = {path.name: path.stat().st_mode & 0o777 for path in folder.place.iterdir()}
     assert modes == {"workspace": 0o700, "journal": 0o700, "home": 0o700, "lease.json": 0o600}
     folder.remove()
-    assert kept_workers(tmp_path) == []
+    assert list_worker_folders(tmp_path) == []
     folder.remove()
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from atoll.client.aio.connection import Connection
 from atoll.client.desktop import lane as lanes
-from atoll.client.desktop.folders import WorkerFolder, kept_here, sole_lane
+from atoll.client.desktop.folders import WorkerFolder, find_worker_folders, hold_lane
 from atoll.client.desktop.lane import Lane, LaneRun
 from atoll.client.desktop.served import Pace
 from atoll.client.fields import Shape
@@ -106,7 +106,7 @@ async def test_worker_id_that_is_a_path_is_refused_for_every_act(
     assert hostile.started == [] and hostile.server.delivered == []
     assert (hostile.folder.parent / "precious").read_text() == "mine"
     assert [*hostile.folder.iterdir()] == []
-    assert kept_here(hostile.folder.parent, name) == {}
+    assert find_worker_folders(hostile.folder.parent, name) == {}
 
 
 async def test_removal_follows_no_link_out_of_the_directory(hostile: Hostile) -> None:
@@ -186,7 +186,7 @@ async def test_fault_of_one_worker_ends_no_other(
     async def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(LaneRun, "_started", broken)
+    monkeypatch.setattr(LaneRun, "_start_worker", broken)
     await hostile.send(lease("w"), offer("w", provision={}))
     assert hostile.said[-1] == "w broke here, and has ended"
     monkeypatch.undo()
@@ -196,9 +196,9 @@ async def test_fault_of_one_worker_ends_no_other(
 
 async def test_two_lanes_of_one_desktop_do_not_run_on_one_machine(tmp_path: Path) -> None:
     already = pytest.raises(Conflict, match="runs on this machine already")
-    with sole_lane(tmp_path), already, sole_lane(tmp_path):
+    with hold_lane(tmp_path), already, hold_lane(tmp_path):
         pass
-    with sole_lane(tmp_path):
+    with hold_lane(tmp_path):
         pass
 
 

@@ -73,11 +73,11 @@ async def test_reader_waits_while_too_much_waits() -> None:
     for number in range(MOST_WAITING):
         box.add(note(number))
     async with asyncio.TaskGroup() as tasks:
-        room = tasks.create_task(box.room())
+        room = tasks.create_task(box.wait_for_room())
         await asyncio.sleep(0)
         assert not room.done()
         box.settle(2)
-    await asyncio.wait_for(Outbox().news(0.01), 5)
+    await asyncio.wait_for(Outbox().wait_for_items(0.01), 5)
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ class Atoll(MadeNouns):
         variables `ATOLL_URL` and `ATOLL_TOKEN`, else the server that this person runs here.
         `locate` names another way to find it, and is called at each request. Raises `Invalid` for
         an address that is none, `Forbidden` for plain http that leaves this machine."""
-        self._locate = locate or _located(url, token)
+        self._locate = locate or _locator(url, token)
         self._connection = Connection(self._locate, retries)
         super().__init__(self._connection)
         self.sandboxes = AsyncSandboxes(self._connection)
@@ -89,7 +89,7 @@ class Atoll(MadeNouns):
         return self._locate().url
 
 
-def _located(url: str | None, token: str | None) -> Callable[[], Server]:
+def _locator(url: str | None, token: str | None) -> Callable[[], Server]:
     if url is None:
         return lambda: find_server(os.environ)
     named = server_at(url, "the address")._replace(token=token or "")

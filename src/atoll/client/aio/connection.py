@@ -12,7 +12,7 @@ from typing import Self, TypeVar
 
 import aiohttp
 
-from atoll.client.aio.retries import Body, Retries, whole_body
+from atoll.client.aio.retries import Body, Retries, is_whole
 from atoll.client.fields import Shape
 from atoll.client.server import NOT_RUNNING, Server
 from atoll.client.transport import (
@@ -123,13 +123,13 @@ class Connection:
     @asynccontextmanager
     async def open(self, call: Call, body: Body = None) -> AsyncIterator[Answer]:
         """Send and hand out the answer while it arrives; leaving the context aborts it."""
-        response = await self._answered(call, call.body if body is None else body)
+        response = await self._request(call, call.body if body is None else body)
         try:
             yield Answer(response)
         finally:
             response.close() if not response.content.is_eof() else response.release()
 
-    async def _answered(self, call: Call, body: Body) -> aiohttp.ClientResponse:
+    async def _request(self, call: Call, body: Body) -> aiohttp.ClientResponse:
         attempt, request_id = 1, uuid.uuid4().hex
         problem: AtollError
         while True:
@@ -144,7 +144,7 @@ class Connection:
                 problem = await _problem(response)
                 after = response.headers.get("Retry-After")
                 pause = self._retries.after_answer(call, problem, after, attempt)
-            if pause is None or not whole_body(body):
+            if pause is None or not is_whole(body):
                 raise problem
             await asyncio.sleep(pause)
             attempt += 1
@@ -157,7 +157,7 @@ class Connection:
                 server.url + call.path,
                 params=call.query,
                 headers={**_headers(server), HEADER: request_id, **dict(call.headers)},
-                data=_streamed(body),
+                data=_stream_body(body),
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(
                     total=None, sock_connect=CONNECT_SECONDS, sock_read=call.timeout
@@ -195,7 +195,7 @@ def _headers(server: Server) -> dict[str, str]:
     return {"Accept": "application/json", **server.credentials(), "User-Agent": AGENT}
 
 
-def _streamed(body: Body) -> bytes | AsyncIterable[bytes] | None:
+def _stream_body(body: Body) -> bytes | AsyncIterable[bytes] | None:
     if body is None or isinstance(body, bytes | AsyncIterable):
         return body
     return _pieces(body)

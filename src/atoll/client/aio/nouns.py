@@ -21,7 +21,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Unanswered(BaseException):
+class MissingAnswer(BaseException):
     """A request that no answer is there for; no `except` of a noun may catch it."""
 
     def __init__(self, call: Call) -> None:
@@ -30,7 +30,7 @@ class Unanswered(BaseException):
 
 
 class AnsweredTransport(Transport):
-    """Transport that gives answers in their order, and raises `Unanswered` beyond them."""
+    """Transport that gives answers in their order, and raises `MissingAnswer` beyond them."""
 
     def __init__(self, answers: list[Shape]) -> None:
         super().__init__(_nowhere)
@@ -40,7 +40,7 @@ class AnsweredTransport(Transport):
         """Return the next answer."""
         answer = next(self._answers, None)
         if answer is None:
-            raise Unanswered(call)
+            raise MissingAnswer(call)
         return answer
 
 
@@ -58,7 +58,7 @@ class AsyncNoun(Generic[N_co]):
         while True:
             try:
                 return method(type(self).blocking(AnsweredTransport(answers)))
-            except Unanswered as open_request:
+            except MissingAnswer as open_request:
                 call = open_request.call
             answers.append(await self._connection.call(call))
 

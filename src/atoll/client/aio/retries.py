@@ -36,7 +36,7 @@ class Retries(NamedTuple):
         refused = error.code in _REFUSED
         if not refused and not isinstance(error, Unavailable):
             return None
-        if retry_after is None or not (refused or repeatable(call)):
+        if retry_after is None or not (refused or is_repeatable(call)):
             return self.after_silence(call, attempt)
         if attempt >= self.attempts or not (retry_after.isascii() and retry_after.isdecimal()):
             return None
@@ -45,7 +45,7 @@ class Retries(NamedTuple):
 
     def after_silence(self, call: Call, attempt: int) -> float | None:
         """Return the pause after a request of which nobody knows whether it was performed."""
-        if attempt >= self.attempts or not repeatable(call):
+        if attempt >= self.attempts or not is_repeatable(call):
             return None
         return min(_spread(FIRST_PAUSE_SECONDS * 2**attempt), self.longest_seconds)
 
@@ -54,13 +54,13 @@ USUAL_RETRIES: Final = Retries()
 NO_RETRIES: Final = Retries(attempts=1)
 
 
-def repeatable(call: Call) -> bool:
+def is_repeatable(call: Call) -> bool:
     """Report whether sending the request twice does what sending it once does."""
     named = any(name.lower() == "idempotency-key" for name, _ in call.headers)
     return call.method in _IDEMPOTENT or named
 
 
-def whole_body(body: Body) -> bool:
+def is_whole(body: Body) -> bool:
     """Report whether a body can be sent again."""
     return body is None or isinstance(body, bytes | list | tuple)
 

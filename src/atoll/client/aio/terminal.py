@@ -96,7 +96,7 @@ class AttachedTerminal:
             if frame is None:
                 raise StopAsyncIteration
             with suppress(UnknownKind):
-                message = self._decoded(frame)
+                message = self._decode(frame)
                 self._take(message)
                 return message
 
@@ -118,7 +118,7 @@ class AttachedTerminal:
         await self._acknowledge()
         for start in range(0, len(data), FRAME_BYTES):
             piece = data[start : start + FRAME_BYTES]
-            await self._window.room(len(piece))
+            await self._window.reserve(len(piece))
             await self._send(piece)
 
     async def resize(self, cols: int, rows: int) -> None:
@@ -145,20 +145,20 @@ class AttachedTerminal:
 
     async def attach(self) -> None:
         """Attach, or attach again at the next byte. Raises what a request raises."""
-        query = {**self._query, "since": str(self.offset)} if self._began else self._query
+        query = {**self._query, "since": str(self.offset)} if self._has_begun else self._query
         self._window = _Window()
         self._socket = await self._connection.socket(self._path, query)
 
     @property
-    def _began(self) -> bool:
+    def _has_begun(self) -> bool:
         return self._ack_every > 0
 
     async def _frame(self) -> bytes | str | None:
         while True:
             if self._socket is None:
-                await self._again()
+                await self._reattach()
                 continue
-            frame = await self._received(self._socket)
+            frame = await self._receive(self._socket)
             if frame is not None:
                 return frame
             code, self._socket = self._socket.close_code or 0, None
@@ -168,7 +168,7 @@ class AttachedTerminal:
                 kind, why = _ENDED[code]
                 raise kind(f"the terminal was detached: {why}")
 
-    async def _received(self, socket: aiohttp.ClientWebSocketResponse) -> bytes | str | None:
+    async def _receive(self, socket: aiohttp.ClientWebSocketResponse) -> bytes | str | None:
         try:
             message = await socket.receive(timeout=SILENCE_SECONDS)
         except (TimeoutError, aiohttp.ClientError, OSError):
@@ -179,7 +179,7 @@ class AttachedTerminal:
             return content
         return None
 
-    async def _again(self) -> None:
+    async def _reattach(self) -> None:
         pause = 0.1
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
@@ -192,7 +192,7 @@ class AttachedTerminal:
         except TimeoutError as error:
             raise Unavailable("the terminal cannot be reached: attach again later") from error
 
-    def _decoded(self, frame: str) -> ServerMessage:
+    def _decode(self, frame: str) -> ServerMessage:
         try:
             return decode_server(frame)
         except UnknownKind:
@@ -210,7 +210,7 @@ class AttachedTerminal:
                 self.offset = message.to
                 self._ack_at = self.offset + 1
             case InputTaken():
-                self._window.taken(message.bytes)
+                self._window.record_taken(message.bytes)
             case Exited():
                 self.exited = message
             case _:
@@ -219,7 +219,7 @@ class AttachedTerminal:
     async def _acknowledge(self) -> None:
         """Report what the program has read: the first output at once, then a window at a time. From
         the first report on, a driver that reports nothing more pauses the terminal."""
-        if self._began and self.offset >= self._ack_at:
+        if self._has_begun and self.offset >= self._ack_at:
             self._ack_at = self.offset + self._ack_every
             with suppress(Unavailable):
                 await self._say(Ack(self.offset))
@@ -248,11 +248,11 @@ class _Window:
         self._size = size
         self._news.set()
 
-    def taken(self, total: int) -> None:
+    def record_taken(self, total: int) -> None:
         self._taken = max(self._taken, total)
         self._news.set()
 
-    async def room(self, count: int) -> None:
+    async def reserve(self, count: int) -> None:
         """Wait until `count` bytes fit, and count them."""
         try:
             async with asyncio.timeout(STUCK_SECONDS):
@@ -265,7 +265,7 @@ class _Window:
 
 
 @asynccontextmanager
-async def attached(
+async def open_attachment(
     connection: Connection, name: str, terminal: str, query: dict[str, str]
 ) -> AsyncIterator[AttachedTerminal]:
     """Attach for the length of a block."""

@@ -11,8 +11,8 @@ from atoll.client.aio.made.files import PlainAsyncFiles
 from atoll.client.aio.made.sandboxes.sandboxes import PlainAsyncSandboxes
 from atoll.client.aio.made.terminals import PlainAsyncTerminals
 from atoll.client.aio.nouns import AsyncNoun
-from atoll.client.aio.terminal import AttachedTerminal, attached
-from atoll.client.files import FileSearch, found_in, search_call, unpack_call, write_call
+from atoll.client.aio.terminal import AttachedTerminal, open_attachment
+from atoll.client.files import FileSearch, read_search_line, search_call, unpack_call, write_call
 from atoll.client.made.execs import Exec, ExecBody
 from atoll.client.made.files import Unpacked
 from atoll.client.made.sandboxes.requests import CreateBody
@@ -76,7 +76,7 @@ class AsyncTerminals(PlainAsyncTerminals):
         """Attach for the length of an `async with`; `since` continues at an offset."""
         query = {} if since is None else {"since": str(since)}
         more = {"read_only": "true"} if read_only else {}
-        return attached(self._connection, name, terminal, {**query, **more})
+        return open_attachment(self._connection, name, terminal, {**query, **more})
 
 
 class AsyncExecs(PlainAsyncExecs):
@@ -132,7 +132,7 @@ class AsyncFileSearch(AsyncNoun[FileSearch]):
         """Yield what is found as it is found; the last one is of type `end`."""
         async with self._connection.open(search_call(name, query)) as answer:
             async for line in answer.lines():
-                if (file := found_in(line)) is not None:
+                if (file := read_search_line(line)) is not None:
                     yield file
 
 

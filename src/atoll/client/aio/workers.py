@@ -8,7 +8,7 @@ from contextlib import aclosing
 from atoll.client.aio.events import LONGEST_PAUSE_SECONDS, PAUSE_SECONDS
 from atoll.client.aio.made.workers.workers import PlainAsyncWorkers
 from atoll.client.made.workers.workers import Worker
-from atoll.client.workers.shapes import WorkerDelta, WorkerEvent, read_said
+from atoll.client.workers.shapes import WorkerDelta, WorkerEvent, read_frame
 from atoll.client.workers.workers import LAST_EVENT, LOOK_SECONDS, is_up, stream_call
 from atoll.domain.errors import Unavailable
 from atoll.wire.http.server_sent import ServerSentLines
@@ -48,7 +48,7 @@ class AsyncWorkers(PlainAsyncWorkers):
         async with self._connection.open(call) as answer:
             async for line in answer.lines():
                 if frame := lines.read(line):
-                    frames.append(read_said(frame.kind, frame.data))
+                    frames.append(read_frame(frame.kind, frame.data))
         return [frame for frame in frames if isinstance(frame, WorkerEvent)]
 
     async def follow(self, worker_id: str, *, after: int = 0) -> AsyncIterator[WorkerEvent]:
@@ -77,7 +77,7 @@ class AsyncWorkers(PlainAsyncWorkers):
                     async for line in answer.lines():
                         if (frame := lines.read(line)) is None:
                             continue
-                        message, pause = read_said(frame.kind, frame.data), PAUSE_SECONDS
+                        message, pause = read_frame(frame.kind, frame.data), PAUSE_SECONDS
                         if isinstance(message, WorkerEvent):
                             place = message.seq
                         yield message

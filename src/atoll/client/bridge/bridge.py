@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from atoll.client.bridge.endpoint import Cancelled, Endpoint, McpAnswer, OpenRequest
+from atoll.client.bridge.endpoint import Endpoint, McpAnswer, OpenRequest, RequestCancelled
 from atoll.client.bridge.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -142,7 +142,7 @@ class Bridge:
         """Write the answer to a request, unless it is cancelled."""
         try:
             self._exchange(message, headers, pending)
-        except Cancelled:
+        except RequestCancelled:
             return
         except AtollError as error:
             if not pending.cancelled:

@@ -68,11 +68,11 @@ class OpenRequest:
         self.streams = False
 
     def carry(self, exchange: Exchange) -> None:
-        """Take the connection over. Raises `Cancelled`."""
+        """Take the connection over. Raises `RequestCancelled`."""
         with self._lock:
             self._exchange = exchange
             if self.cancelled:
-                raise Cancelled
+                raise RequestCancelled
 
     def cancel(self) -> None:
         """Give up the answer, and end the connection."""
@@ -82,7 +82,7 @@ class OpenRequest:
                 self._exchange.abort()
 
 
-class Cancelled(Exception):
+class RequestCancelled(Exception):
     """The end of a request whose answer nobody wants any more."""
 
 
@@ -153,7 +153,7 @@ class McpAnswer:
         try:
             return self._exchange.read()
         except OSError as error:
-            raise lost(error) from error
+            raise lost_answer(error) from error
 
 
 class Endpoint:
@@ -176,8 +176,8 @@ class Endpoint:
         self._clock = clock
 
     def post(self, message: Message, headers: Mapping[str, str], pending: OpenRequest) -> McpAnswer:
-        """Send a message, once the control plane listens. Raises `Cancelled`, and the classes of
-        `atoll.domain.errors`."""
+        """Send a message, once the control plane listens. Raises `RequestCancelled`, and the
+        classes of `atoll.domain.errors`."""
         fields = {"Content-Type": "application/json", **headers}
         return self._ask(_Request("POST", fields, message.body), pending)
 
@@ -193,15 +193,15 @@ class Endpoint:
             self._send(exchange, server, _Request("DELETE", headers)).close()
 
     def _ask(self, request: "_Request", pending: OpenRequest) -> McpAnswer:
-        server, exchange = self._reached(pending)
+        server, exchange = self._reach(pending)
         try:
             pending.carry(exchange)
-        except Cancelled:
+        except RequestCancelled:
             exchange.close()
             raise
         return self._send(exchange, server, request)
 
-    def _reached(self, pending: OpenRequest) -> tuple[Server, Exchange]:
+    def _reach(self, pending: OpenRequest) -> tuple[Server, Exchange]:
         """Return an open connection. Raises `Unavailable` after the longest wait."""
         until = self._clock() + self._away_seconds
         while not pending.cancelled:
@@ -219,7 +219,7 @@ class Endpoint:
                     code="upstream_unreachable",
                 )
             self._sleep(RETRY_SECONDS)
-        raise Cancelled
+        raise RequestCancelled
 
     def _open(self, server: Server) -> Exchange | None:
         try:
@@ -243,7 +243,7 @@ class Endpoint:
             exchange.receive_head()
         except OSError as error:
             exchange.close()
-            raise lost(error) from error
+            raise lost_answer(error) from error
         except AtollError:
             exchange.close()
             raise
@@ -258,7 +258,7 @@ class _Request(NamedTuple):
     body: bytes | None = None
 
 
-def lost(error: OSError) -> Unavailable:
+def lost_answer(error: OSError) -> Unavailable:
     """Return the error of a request that was sent and whose answer was lost."""
     why = error.strerror or str(error) or type(error).__name__
     return Unavailable(

@@ -43,15 +43,14 @@ def _read(path: Path) -> dict[str, str]:
         raise Invalid(f"{path} cannot be read: {error}", field="env-file") from error
     if not stat.S_ISREG(about.st_mode) or len(data) > MAX_BYTES:
         raise Invalid(f"{path} is no plain file of at most 64 KiB", field="env-file")
-    variables = dict(
-        _line(path, n, line) for n, line in enumerate(text.splitlines(), 1) if _says(line)
-    )
+    lines = enumerate(text.splitlines(), 1)
+    variables = dict(_line(path, n, line) for n, line in lines if _is_assignment(line))
     if variables.get("ATOLL_TOKEN") and stat.S_IMODE(about.st_mode) & 0o077:
         raise Forbidden(f"the token in {path} can be read by others: chmod 600 it")
     return variables
 
 
-def _says(line: str) -> bool:
+def _is_assignment(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith("#")
 
 

@@ -30,13 +30,13 @@ class HandshakeSession:
         self._endpoint = endpoint
         self._renewing = Lock()
         self._hello: Message | None = None
-        self._told: dict[str, Json] = {}
+        self._handshake: dict[str, Json] = {}
         self._watched: dict[str, None] = {}
         self.id = ""
 
     def headers(self) -> dict[str, str]:
         """Return the headers of a request in it; none before the handshake."""
-        version = self._told.get("protocolVersion")
+        version = self._handshake.get("protocolVersion")
         headers = {"MCP-Protocol-Version": version} if isinstance(version, str) else {}
         return {**headers, "Mcp-Session-Id": self.id} if self.id else headers
 
@@ -44,7 +44,7 @@ class HandshakeSession:
         """Take the server's answer to the handshake of a client, which may be its second."""
         handshake = result.value.get("result")
         if isinstance(handshake, dict):
-            self._hello, self._told, self.id = hello, dict(handshake), answer.session
+            self._hello, self._handshake, self.id = hello, dict(handshake), answer.session
             self._watched.clear()
 
     def note(self, asked: Message, answered: Message) -> None:
@@ -58,7 +58,7 @@ class HandshakeSession:
 
     def renew(self, gone: str, pending: OpenRequest) -> list[bytes]:
         """Begin anew after the session of an id is gone, unless another thread has. Returns lines
-        for the client. Raises `Unavailable` where it would notice, `Cancelled`, and what
+        for the client. Raises `Unavailable` where it would notice, `RequestCancelled`, and what
         `Endpoint.post` raises."""
         with self._renewing:
             if self.id != gone or self._hello is None:
@@ -78,14 +78,16 @@ class HandshakeSession:
     def _take(self, answer: McpAnswer) -> None:
         if answer.status != _OK:
             refused = answer.refusal()
-            raise refused if isinstance(refused, AtollError) else _gone("it refused another one")
+            if isinstance(refused, AtollError):
+                raise refused
+            raise _gone_error("it refused another one")
         try:
             handshake = one_line(_first(answer)).value.get("result")
         except BadMessage as error:
-            raise _gone("it gave no answer that can be read") from error
+            raise _gone_error("it gave no answer that can be read") from error
         members = handshake if isinstance(handshake, dict) else {}
-        if any(members.get(name) != self._told.get(name) for name in _KEPT):
-            raise _gone("it is another version now")
+        if any(members.get(name) != self._handshake.get(name) for name in _KEPT):
+            raise _gone_error("it is another version now")
         self.id = answer.session
 
     def _say(self, message: Message, pending: OpenRequest) -> None:
@@ -113,7 +115,7 @@ def _first(answer: McpAnswer) -> bytes:
     return next((event.data for event in answer.events(silence=60.0)), b"")
 
 
-def _gone(why: str) -> Unavailable:
+def _gone_error(why: str) -> Unavailable:
     text = f"the server has lost the session, and {why}: start this MCP server again"
     return Unavailable(text, code="session_lost")
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from atoll.client.bridge.endpoint import Cancelled, Endpoint, McpAnswer, OpenRequest
+from atoll.client.bridge.endpoint import Endpoint, McpAnswer, OpenRequest, RequestCancelled
 from atoll.client.bridge.messages import BadMessage, one_line
 from atoll.client.bridge.session import LOST, HandshakeSession
 from atoll.domain.errors import AtollError
@@ -52,7 +52,7 @@ class StandingStream:
             try:
                 if not self._read_once():
                     return
-            except Cancelled:
+            except RequestCancelled:
                 return
             except AtollError:
                 # It is away, or broke the connection off.

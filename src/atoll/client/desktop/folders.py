@@ -98,7 +98,7 @@ class WorkerFolder:
 
 
 @contextmanager
-def sole_lane(top: Path) -> Iterator[None]:
+def hold_lane(top: Path) -> Iterator[None]:
     """Hold the directory of a desktop for one lane. Raises `Conflict` while another one runs."""
     descriptor = os.open(top / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -119,7 +119,7 @@ def desktops_folder(environ: Mapping[str, str]) -> Path:
     return top / "atoll" / "desktop"
 
 
-def kept_here(top: Path, worker_id: str) -> dict[str, WorkerFolder]:
+def find_worker_folders(top: Path, worker_id: str) -> dict[str, WorkerFolder]:
     """Return the directories of a worker here, by the names of the desktops that have it."""
     if not (_ID.fullmatch(worker_id) and top.is_dir()):
         return {}
@@ -127,7 +127,7 @@ def kept_here(top: Path, worker_id: str) -> dict[str, WorkerFolder]:
     return {name: folder for name, folder in folders.items() if folder.lease() is not None}
 
 
-def kept_workers(top: Path) -> list[WorkerFolder]:
+def list_worker_folders(top: Path) -> list[WorkerFolder]:
     """Return the directories of the workers that are there, by id."""
     place = top / "workers"
     if not place.is_dir():

@@ -35,10 +35,8 @@ def item_of(entry: contract.SpoolEntry) -> Item:
 
 def delta_items(batch: contract.LiveBatch) -> list[Item]:
     """Return the pieces of text of a batch, each as the event that it would be."""
-    events = (_event_item(bytes(line)) for line in batch.lines)
-    return [
-        event["event"] for event in events if event is not None and isinstance(event["event"], dict)
-    ]
+    items = filter(None, (_event_item(bytes(line)) for line in batch.lines))
+    return [item["event"] for item in items if isinstance(item["event"], dict)]
 
 
 def substitute(item: Item, reason: str) -> Item:

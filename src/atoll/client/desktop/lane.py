@@ -25,7 +25,7 @@ from atoll.client.desktop.calls import (
     refusal,
     response,
 )
-from atoll.client.desktop.folders import WorkerFolder, kept_workers
+from atoll.client.desktop.folders import WorkerFolder, list_worker_folders
 from atoll.client.desktop.served import USUAL_PACE, Pace, ServedWorker
 from atoll.client.made.workers.deliveries import Ingest
 from atoll.domain.errors import AtollError, Invalid, LimitReached, NotFound, Unavailable
@@ -81,7 +81,7 @@ class LaneRun:
         """Serve until cancelled, or until the desktop is unlinked (`NotFound`)."""
         connection, lane = self.lane.connection, self.lane
         await connection.call(presence_call(lane.name, lane.wall.isolation))
-        for folder in kept_workers(lane.folder):
+        for folder in list_worker_folders(lane.folder):
             await self._report_ended(folder)
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -188,7 +188,7 @@ class LaneRun:
             case {"give_back": {"thread_id": str() as thread}}:
                 return self._hand_over(folder, epoch, HostAct.RETURN, thread)
             case {"follow": dict()}:
-                return self._followed(folder, epoch)
+                return self._follow_worker(folder, epoch)
             case {"remove": dict()}:
                 return self._remove(folder)
             case _:
@@ -216,7 +216,7 @@ class LaneRun:
                 async with self.locks[lease.worker_id]:
                     await self._end_earlier(lease.worker_id)
                     self.gone[lease.worker_id] = gone
-                    served = await self._started(stack, folder, lease, order)
+                    served = await self._start_worker(stack, folder, lease, order)
                     self.served[lease.worker_id] = served
                 lane.say(f"{lease.worker_id} runs here")
                 try:
@@ -234,7 +234,7 @@ class LaneRun:
         finally:
             gone.set()
 
-    async def _started(
+    async def _start_worker(
         self,
         stack: AsyncExitStack,
         folder: WorkerFolder,
@@ -301,7 +301,7 @@ class LaneRun:
             else:
                 await served.give_back(thread_id)
 
-    async def _followed(self, folder: WorkerFolder, epoch: int) -> None:
+    async def _follow_worker(self, folder: WorkerFolder, epoch: int) -> None:
         served = self._running(folder.worker_id, epoch)
         if served is not None:
             served.follow(FOLLOW_SECONDS)

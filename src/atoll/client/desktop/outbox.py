@@ -19,7 +19,7 @@ MOST_WAITING: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting:
+class _QueuedItem:
     """An item; `spooled` is its number in the spool, 0 for one of the host itself."""
 
     item: Item
@@ -36,7 +36,7 @@ class Outbox:
     """Items that wait. `spooled` is the last entry of the spool that was taken."""
 
     def __init__(self) -> None:
-        self._items: deque[_Waiting] = deque()
+        self._items: deque[_QueuedItem] = deque()
         self._first = 1
         self._bell = asyncio.Event()
         self.spooled = 0
@@ -46,16 +46,16 @@ class Outbox:
 
     def add(self, item: Item, *, spooled: int = 0) -> int:
         """Add an item at the end; returns its number."""
-        self._items.append(_Waiting(item, _size(item), spooled))
+        self._items.append(_QueuedItem(item, _size(item), spooled))
         self._ring()
         return self._first + len(self._items) - 1
 
-    async def room(self) -> None:
+    async def wait_for_room(self) -> None:
         """Wait until few items wait."""
         while len(self._items) >= MOST_WAITING:
             await self._bell.wait()
 
-    async def news(self, seconds: float) -> None:
+    async def wait_for_items(self, seconds: float) -> None:
         """Wait until something waits, or for some seconds."""
         if not self._items:
             try:
@@ -78,7 +78,7 @@ class Outbox:
     def replace(self, item: Item) -> None:
         """Put another item in the place of the first one, which is not taken as it is."""
         first = self._items.popleft()
-        self._items.appendleft(_Waiting(item, _size(item), first.spooled))
+        self._items.appendleft(_QueuedItem(item, _size(item), first.spooled))
 
     def settle(self, expected: int, *, sent: int | None = None) -> None:
         """Forget items below the number that is expected next. Raises `OutOfStep` where that lies

@@ -145,7 +145,7 @@ class ServedWorker:
         """Move what the agent says from the spool to the outbox, until the agent has ended."""
         client, worker, after = self._agent.client, self._agent.worker, self._agent.base
         while True:
-            await self._outbox.room()
+            await self._outbox.wait_for_room()
             try:
                 page = await client.call(
                     contract.read_spool(worker, after=after, limit=PAGE, wait_seconds=SPOOL_SECONDS)
@@ -153,7 +153,7 @@ class ServedWorker:
                 record = await client.call(contract.get_worker(worker))
             except AtollError:
                 if not self._agent.runtime.lives():
-                    self._ended("Its runtime has ended.")
+                    self._add_last("Its runtime has ended.")
                     return
                 await asyncio.sleep(self._pace.retry)
                 continue
@@ -162,10 +162,10 @@ class ServedWorker:
                 number = self._outbox.add(item_of(entry), spooled=entry.n)
                 self._places.put(entry.n, number)
             if not record.agent_id and record.last <= after and not self._agent.is_held:
-                self._ended("Its agent has ended.")
+                self._add_last("Its agent has ended.")
                 return
 
-    def _ended(self, reason: str) -> None:
+    def _add_last(self, reason: str) -> None:
         if self._stopping:
             self._outbox.add(response(HostAct.STOP, {}))
         else:
@@ -175,20 +175,20 @@ class ServedWorker:
     async def _send(self) -> None:
         """Deliver what waits, and a heartbeat where nothing does for an interval."""
         while not (self._last and not self._outbox):
-            await self._outbox.news(self._pace.interval)
+            await self._outbox.wait_for_items(self._pace.interval)
             first, items = self._outbox.batch()
             sent_at = asyncio.get_running_loop().time()
             try:
                 call = deliver_call(self.lease, first, items)
                 taken = await self._connection.read(Ingest, call)
-                await self._accepted(taken, len(items), sent_at)
+                await self._settle(taken, len(items), sent_at)
             except AtollError as err:
                 if _is_over(err):
                     log.warning("%s: its lease is over: %s", self.lease.worker_id, err.message)
-                    await self._lease_ended()
+                    await self._end_lease()
                     return
                 if items and _is_refused(err):
-                    await self._without(first, items)
+                    await self._deliver_first(first, items)
                 else:
                     self._unsure = True
                     await asyncio.sleep(self._pace.retry)
@@ -197,7 +197,7 @@ class ServedWorker:
                 await asyncio.sleep(self._pace.retry)
         self._over.set()
 
-    async def _without(self, first: int, items: list[Item]) -> None:
+    async def _deliver_first(self, first: int, items: list[Item]) -> None:
         """Deliver the first item alone; one that is refused by itself loses its place to another
         one, which is an error where a request waits for its receipt."""
         try:
@@ -210,7 +210,7 @@ class ServedWorker:
             log.warning("%s: an item was refused: %s", self.lease.worker_id, err.message)
             self._outbox.replace(substitute(items[0], err.message))
 
-    async def _accepted(self, taken: Ingest, sent: int, sent_at: float) -> None:
+    async def _settle(self, taken: Ingest, sent: int, sent_at: float) -> None:
         """Forget what was taken. Raises `OutOfStep`."""
         before = self._outbox.spooled
         first, _ = self._outbox.batch()
@@ -247,7 +247,7 @@ class ServedWorker:
         silent = asyncio.get_running_loop().time() - self._accepted_at
         return must_pause(self._pace.since(silent), reattachable=self.lease.reattachable)
 
-    async def _lease_ended(self) -> None:
+    async def _end_lease(self) -> None:
         """Kill the agent: its worker is somebody else's, or nobody's, and must not run again."""
         self._stopping = True
         await self._agent.end()

@@ -77,7 +77,7 @@ class WorkerDelta(Shape):
         return param if isinstance(param, str) else ""
 
 
-def read_said(kind: str, data: bytes) -> WorkerEvent | WorkerDelta:
+def read_frame(kind: str, data: bytes) -> WorkerEvent | WorkerDelta:
     """Return a frame of the stream, by the name that it has. Raises `Failed`."""
     document = read_json(data.decode("utf-8", "replace"))
     return WorkerDelta.read(document) if kind == DELTA else WorkerEvent.read(document)

@@ -16,7 +16,7 @@ from atoll.client.made.workers.workers import (
     WorkerTaken,
 )
 from atoll.client.transport import ANSWER_SECONDS, Call, at, post
-from atoll.client.workers.shapes import WorkerEvent, read_json, read_said
+from atoll.client.workers.shapes import WorkerEvent, read_frame, read_json
 from atoll.domain.errors import (
     AtollError,
     Conflict,
@@ -99,7 +99,7 @@ class Workers(PlainWorkers):
         with self._transport.open(stream_call(worker_id, after, tail_ms=tail_ms)) as stream:
             for line in stream.lines():
                 if frame := lines.read(line):
-                    frames.append(read_said(frame.kind, frame.data))
+                    frames.append(read_frame(frame.kind, frame.data))
         return [frame for frame in frames if isinstance(frame, WorkerEvent)]
 
     def take(

@@ -17,7 +17,7 @@ from atoll.client.made.hosts.routes import (
     RouteRulesBody,
     Routes,
 )
-from atoll.client.transport import given
+from atoll.client.transport import omit_empty
 from atoll.domain.hosts.host import amount
 from atoll.surfaces.cli.console.candidates import sandboxes
 from atoll.surfaces.cli.console.exits import FAILED
@@ -51,7 +51,7 @@ def explain(
         "host": plan.host,
         "route": options_of(plan),
     }
-    decision = _routes(invocation).explain(given(body))
+    decision = _routes(invocation).explain(omit_empty(body))
     if as_json:
         show_json(decision.value)
     else:

@@ -16,7 +16,7 @@ from atoll.client.made.sandboxes.requests import (
     TaskBody,
     WorkspaceBody,
 )
-from atoll.client.transport import given
+from atoll.client.transport import omit_empty
 from atoll.domain.errors import Invalid
 from atoll.domain.repository.branch import branch_for_agent, branch_of_task
 from atoll.domain.sandboxes.instructions import REPO
@@ -42,7 +42,7 @@ def create_body(job: Job, origins: list[RepositoryOrigin], env: dict[str, str]) 
     task: TaskBody = {"group": job.group, "max_working": job.max_working, **_work(plan)}
     request: CreateBody = {
         "profile": plan.profile or "shell",
-        "consumer": given(consumer),
+        "consumer": omit_empty(consumer),
         "agent": plan.agent,
         "agent_catalogue": list(plan.may_run) or None,
         "softlock": cast("Strictness | None", plan.softlock),
@@ -51,19 +51,19 @@ def create_body(job: Job, origins: list[RepositoryOrigin], env: dict[str, str]) 
         "ttl": plan.ttl,
         "cwd": plan.wd,
         "scope": cast("Scope | None", plan.scope),
-        "workspace": given(workspace),
+        "workspace": omit_empty(workspace),
         "copies": list(plan.copy),
         "setup_metadata": _setup(plan.instructions, plan.secret),
         "inputs": _inputs(plan.compose) if plan.compose else {},
         "env": env,
         "repos": [origin.request for origin in origins],
         "prompt": None if job.prompts_later else job.prompt,
-        "task": {} if job.prompts_later or job.prompt is None else given(task),
+        "task": {} if job.prompts_later or job.prompt is None else omit_empty(task),
         "project": _project(job),
         "host": plan.host,
         "route": options_of(plan),
     }
-    return given(request)
+    return omit_empty(request)
 
 
 def _project(job: Job) -> ProjectUseBody | None:

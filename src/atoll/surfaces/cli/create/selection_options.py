@@ -6,7 +6,7 @@ from typing import Any, ParamSpec, TypeVar
 import click
 
 from atoll.client.made.workers.workers import SelectionBody, WorkerCostBody
-from atoll.client.transport import given
+from atoll.client.transport import omit_empty
 from atoll.domain.hosts.reading import read_cost
 from atoll.domain.profile.route import cost_text
 from atoll.surfaces.cli.create.route_options import STRATEGIES
@@ -68,7 +68,7 @@ def selection_of(options: dict[str, Any]) -> SelectionBody:
         body["accept_open_network"] = True
     if options["allow"]:
         body["allow"] = [*options["allow"]]
-    return given(body)
+    return omit_empty(body)
 
 
 def _cost(text: str) -> WorkerCostBody:

@@ -9,7 +9,7 @@ import click
 
 from atoll.client.fields import Json
 from atoll.client.transport import Call, Stream, Transport
-from atoll.client.workers.shapes import WorkerDelta, WorkerEvent, read_said
+from atoll.client.workers.shapes import WorkerDelta, WorkerEvent, read_frame
 from atoll.client.workers.workers import LAST_EVENT, stream_call
 from atoll.domain.errors import Failed, StaleCursor, Unavailable
 from atoll.surfaces.cli.console.moments import moment
@@ -95,7 +95,7 @@ def _frames(stream: Stream) -> Iterator[WorkerEvent | WorkerDelta]:
     with suppress(Unavailable):
         for line in stream.lines():
             if event := lines.read(line):
-                yield read_said(event.kind, event.data)
+                yield read_frame(event.kind, event.data)
 
 
 class PiecePrinter:

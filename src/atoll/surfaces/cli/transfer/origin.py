@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from atoll.client.client import Client
 from atoll.client.made.library.repositories import RepositoryWithRefs
 from atoll.client.made.sandboxes.requests import RepoBody
-from atoll.client.transport import given, post
+from atoll.client.transport import omit_empty, post
 from atoll.domain.errors import Invalid
 from atoll.domain.repository.branch import read_new_branch
 from atoll.domain.repository.repository import is_path, read_remote
@@ -82,7 +82,7 @@ def _origin(api: Client, repo: str, named: NamedBranch) -> RepositoryOrigin:
             fetched = post("repositories", "fetch", value={"repo_url": url})
             there = _branches(api.transport.read(RepositoryWithRefs, fetched))
             request["from_branch"] = named.base if named.base in there else None
-        return RepositoryOrigin(given(request))
+        return RepositoryOrigin(omit_empty(request))
     from atoll.surfaces.cli.transfer.local_git import LocalGit
     from atoll.surfaces.cli.transfer.local_repo import (
         check_room,
@@ -104,7 +104,7 @@ def _origin(api: Client, repo: str, named: NamedBranch) -> RepositoryOrigin:
     request["repo_url"] = checkout.label
     request["key"] = sent.key or checkout.key
     request["from_branch"] = _find_start(checkout, named, sent)
-    return RepositoryOrigin(given(request), checkout.root)
+    return RepositoryOrigin(omit_empty(request), checkout.root)
 
 
 def _branches(repository: RepositoryWithRefs) -> dict[str, str]:

@@ -14,7 +14,7 @@ from atoll.client.client import Client
 from atoll.client.made.agents.sandbox_agents import Agent, AgentBody, AnswerBody, Card
 from atoll.client.projects import Projects
 from atoll.client.sandboxes import Action
-from atoll.client.transport import given
+from atoll.client.transport import omit_empty
 from atoll.domain.errors import Conflict, Failed, Invalid
 from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
@@ -209,7 +209,7 @@ def answer(
     """Answer an agent's question on a card."""
     api = invocation.api()
     which = pick_agent(api, name, agent_id).id
-    done = api.agents.answer(name, which, card, given(body))
+    done = api.agents.answer(name, which, card, omit_empty(body))
     if as_json:
         show_json(done.value)
     else:

@@ -3,7 +3,7 @@
 import click
 
 from atoll.client.made.agents.sandbox_agents import AgentSettings, Setting, SettingsBody
-from atoll.client.transport import given
+from atoll.client.transport import omit_empty
 from atoll.surfaces.cli.commands.agents.control import agent_option, pick_agent
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
@@ -34,7 +34,7 @@ def set_(
     changes: tuple[SettingsBody, ...] = ({"model": model}, {"permission_mode": permission_mode})
     settings = None
     for change in changes:
-        wanted = given(change)
+        wanted = omit_empty(change)
         if wanted:
             settings = api.agents.change(name, which, wanted)
     settings = settings or api.agents.settings(name, which)

@@ -8,7 +8,7 @@ import click
 
 from atoll.client.made.secrets import Purpose as SecretKind
 from atoll.client.made.secrets import Secret, SecretBody
-from atoll.client.transport import given
+from atoll.client.transport import omit_empty
 from atoll.domain.errors import Invalid
 from atoll.domain.secrets.secret import Use, look_alikes, read_place
 from atoll.surfaces.cli.console import candidates
@@ -102,7 +102,7 @@ def set_(
     **options: Unpack[SecretBody],
 ) -> None:
     """Set the secret NAME; its value comes from stdin or a hidden prompt."""
-    body = given(options)
+    body = omit_empty(options)
     if body.get("forge"):
         body["remote"] = at or GITHUB
     elif at is not None:

@@ -136,7 +136,7 @@ async def _serve(invocation: Invocation, name: str, wall: LocalWall) -> None:
     """Serve until SIGINT or SIGTERM. Raises `NotFound` for a machine that is not linked."""
     from atoll.client.aio.connection import Connection
     from atoll.client.aio.retries import NO_RETRIES
-    from atoll.client.desktop.folders import desktops_folder, sole_lane
+    from atoll.client.desktop.folders import desktops_folder, hold_lane
     from atoll.client.desktop.lane import Lane, LaneRun
 
     folder = desktops_folder(invocation.environ) / name
@@ -145,7 +145,7 @@ async def _serve(invocation: Invocation, name: str, wall: LocalWall) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     locate = partial(find_server, invocation.environ)
-    with sole_lane(folder):
+    with hold_lane(folder):
         async with Connection(locate, NO_RETRIES) as connection:
             lane = LaneRun(Lane(connection, name, wall, folder, say))
             async with asyncio.TaskGroup() as tasks:

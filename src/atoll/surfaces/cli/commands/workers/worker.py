@@ -16,7 +16,7 @@ from atoll.client.made.workers.workers import (
     WorkerPage,
     WorkerThread,
 )
-from atoll.client.transport import get, given
+from atoll.client.transport import get, omit_empty
 from atoll.client.workers.workers import Workers
 from atoll.surfaces.cli.commands.workers.worker_check import check, worker_up
 from atoll.surfaces.cli.commands.workers.worker_hold import HOLD
@@ -202,13 +202,13 @@ def _body(invocation: Invocation, worker: str, options: dict[str, Any]) -> Worke
             "policy": options["teardown"] or "retain",
             "retain_for": options["retain_for"],
         }
-        body["teardown"] = given(teardown)
+        body["teardown"] = omit_empty(teardown)
     if selection := selection_of(options):
         body["selection"] = selection
     if (name := options["sandbox"]) is not None:
         sandbox = invocation.api().sandboxes.get(name).sandbox_id
         body["workspace_ref"] = f"sandbox:{sandbox}/workspace"
-    return given(body)
+    return omit_empty(body)
 
 
 def _show(worker: Worker) -> None:

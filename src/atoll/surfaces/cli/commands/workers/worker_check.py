@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import click
 
 from atoll.client.made.workers.workers import Worker, WorkerBody, WorkerRequestFields
-from atoll.client.transport import given
+from atoll.client.transport import omit_empty
 from atoll.client.workers.shapes import WorkerEvent
 from atoll.client.workers.workers import (
     LOOK_SECONDS,
@@ -55,7 +55,7 @@ def check(invocation: Invocation, *, backend: str | None, profile: str | None, a
         "profile": profile,
         "teardown": {"policy": "immediate"},
     }
-    with _temporary_worker(invocation, workers, given(body)) as name:
+    with _temporary_worker(invocation, workers, omit_empty(body)) as name:
         _print_finding("isolation", _wall(worker_up(workers, name)))
         request_id = new_request_id()
         _print_finding("request", _check_receipts(workers, name, request_id))

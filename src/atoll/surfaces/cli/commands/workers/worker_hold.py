@@ -28,12 +28,12 @@ def take(
     invocation: Invocation, /, worker: str, *, thread: str | None, detached: bool, as_json: bool
 ) -> None:
     """Take a worker's conversation to your terminal; give it back with `give-back`."""
-    from atoll.client.desktop.folders import desktops_folder, kept_here
+    from atoll.client.desktop.folders import desktops_folder, find_worker_folders
 
     # Found before anything is taken: without one, a conversation that is held waits for nobody.
     tty = None if detached or as_json else _terminal()
     workers = Workers(invocation.api().transport)
-    here = kept_here(desktops_folder(invocation.environ), worker)
+    here = find_worker_folders(desktops_folder(invocation.environ), worker)
     desktop = workers.get(worker).sandbox.host if here else None
     taken = workers.take(worker, thread, desktop=desktop if desktop in here else None)
     if as_json:
