@@ -230,6 +230,6 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         """Load a name of `__all__` from its module."""
         if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-        globals()[name] = found
-        return found
+        loaded = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        globals()[name] = loaded
+        return loaded

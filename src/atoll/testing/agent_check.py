@@ -32,19 +32,19 @@ KEY = "sk-of-the-agent-check"
 
 def main(words: list[str]) -> int:
     """Run one check; see the module."""
-    said = _parser().parse_args(words)
+    options = _parser().parse_args(words)
     try:
-        agent, version, outcomes = _try_agent(said)
+        agent, version, outcomes = _try_agent(options)
     except (AtollError, RuntimeError) as error:
         print(f"atoll: {getattr(error, 'message', error)}", file=sys.stderr)
         return 2
-    works = all(one.works is not False for one in outcomes)
-    if said.json:
+    works = all(outcome.works is not False for outcome in outcomes)
+    if options.json:
         lines = [{"check": o.check, "works": o.works, "detail": o.detail} for o in outcomes]
         report = {"agent": agent.name, "version": version, "works": works, "checks": lines}
         print(json.dumps(report))
-    if said.pin:
-        _pin_version(said.home, agent, version, works=works)
+    if options.pin:
+        _pin_version(options.home, agent, version, works=works)
     return 0 if works else 1
 
 
@@ -59,13 +59,13 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _try_agent(said: argparse.Namespace) -> tuple[Agent, str, list[TrialLine]]:
+def _try_agent(options: argparse.Namespace) -> tuple[Agent, str, list[TrialLine]]:
     """Install a version and try it. Returns the agent, the version, and each outcome."""
-    shelf = _shelf(said.home)
-    plain, named = split_reference(said.name)
-    layer = shelf.install(plain, said.version or named, _note)
-    agent = next(one.agent for one in shelf.list() if one.agent.name == layer.agent)
-    tool = said.tool or TOOLS.get(agent.name, "")
+    shelf = _shelf(options.home)
+    plain, named = split_reference(options.name)
+    layer = shelf.install(plain, options.version or named, _note)
+    agent = next(program.agent for program in shelf.list() if program.agent.name == layer.agent)
+    tool = options.tool or TOOLS.get(agent.name, "")
     with _run_model() as model, test_server(keys=_keys(model), start=False) as server:
         _lay_out_layer(server, agent, Path(layer.path))
         server.start()
@@ -73,7 +73,7 @@ def _try_agent(said: argparse.Namespace) -> tuple[Agent, str, list[TrialLine]]:
         outcomes = []
         for outcome in trial.run():
             outcomes.append(outcome)
-            if not said.json:
+            if not options.json:
                 print(outcome.line, flush=True)
     return agent, layer.version, outcomes
 

@@ -161,9 +161,9 @@ class AgentTrial:
             raise Failed(f"{self._model.rejected} requests came to the model without the key")
         half = self._model.key[len(self._model.key) // 2 :]
         look = 'env | grep -F -- "$1"; grep -rlF -- "$1" "$HOME" /workspace; :'
-        found = self._run_inside("sh", "-c", look, "sh", half)
-        if found.strip():
-            raise Failed(f"the key is inside: {found.strip()}")
+        output = self._run_inside("sh", "-c", look, "sh", half)
+        if output.strip():
+            raise Failed(f"the key is inside: {output.strip()}")
         return f"{len(self._model.requests)} requests had it outside"
 
     def _try_login(self) -> str:
@@ -186,7 +186,7 @@ class AgentTrial:
         card = self._wait_for(lambda: self._card(agent, "approval", "pending"), "it did not ask")
         if self._exists("asked"):
             raise Failed("it acted before it was allowed")
-        option = next(one["id"] for one in card["options"] if one["effect"] == "allow")
+        option = next(option["id"] for option in card["options"] if option["effect"] == "allow")
         self._answer(agent, card, option)
         self._wait_for(lambda: self._exists("asked") or None, "it did not act once allowed")
         return "it asked, and acted once allowed"
@@ -253,18 +253,18 @@ class AgentTrial:
         return self._start_agent({"mode": mode, "prompt": self._prompt_to_write(file)})
 
     def _start_agent(self, body: dict[str, str]) -> str:
-        told = self._call("POST", "/agents", {"agent": self._agent.name, **body})
-        return str(told["id"])
+        agent = self._call("POST", "/agents", {"agent": self._agent.name, **body})
+        return str(agent["id"])
 
     def _answer(self, agent: str, card: dict[str, Any], option: str) -> None:
         path = f"/terminals/{agent}/cards/{card['id']}/answer"
         self._call("POST", path, {"option": option})
 
     def _card(self, agent: str, kind: str, state: str) -> dict[str, Any] | None:
-        found = [c for c in self._cards(agent) if (c["kind"], c["state"]) == (kind, state)]
+        cards = [c for c in self._cards(agent) if (c["kind"], c["state"]) == (kind, state)]
         if state == "pending":
-            found = [one for one in found if one["data"].get("answerable") is True]
-        return found[-1] if found else None
+            cards = [card for card in cards if card["data"].get("answerable") is True]
+        return cards[-1] if cards else None
 
     def _cards(self, agent: str) -> list[dict[str, Any]]:
         return list(self._call("GET", f"/terminals/{agent}/cards?since=0")["cards"])
@@ -289,9 +289,9 @@ class AgentTrial:
     def _wait_for(self, look: Callable[[], Any], failure: str) -> Any:
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
-            found = look()
-            if found is not None:
-                return found
+            outcome = look()
+            if outcome is not None:
+                return outcome
             time.sleep(0.2)  # asks a server that has no wait for this
         raise Failed(failure)
 
@@ -306,8 +306,8 @@ class AgentTrial:
             with urllib.request.urlopen(request, timeout=SECONDS) as answer:  # noqa: S310 - ours
                 return json.loads(answer.read() or b"{}")
         except urllib.error.HTTPError as error:
-            told = json.loads(error.read() or b"{}")
-            raise Failed(str(told.get("detail") or error)) from error
+            problem = json.loads(error.read() or b"{}")
+            raise Failed(str(problem.get("detail") or error)) from error
 
 
 def _by_key(text: str) -> str:

@@ -149,9 +149,9 @@ async def far_end(
         # Not the socket's coming: it is there a moment before anybody may connect.
         if process.stdout is not None:
             async with asyncio.timeout(READY_SECONDS):
-                said = await process.stdout.readline()
-            if said != b"ready\n":
-                raise RuntimeError(f"the far end did not start: {said.decode()}")
+                report = await process.stdout.readline()
+            if report != b"ready\n":
+                raise RuntimeError(f"the far end did not start: {report.decode()}")
         yield process
     finally:
         with contextlib.suppress(TimeoutError):

@@ -86,7 +86,7 @@ def _read_cue(text: str) -> Cue | None:
 def with_scripts(body: str, scripts: dict[str, str]) -> str:
     """Return the body of a request, with each sentence followed by its script."""
     for sentence, script in scripts.items():
-        plain, cued = (json.dumps(one)[1:-1] for one in (sentence, f"{sentence} {script}"))
+        plain, cued = (json.dumps(text)[1:-1] for text in (sentence, f"{sentence} {script}"))
         body = body.replace(plain, cued)
     return body
 
@@ -147,8 +147,8 @@ class ModelServer:
             await self.gates[cue.hold].wait()
         if cue.fails:
             error = {"type": "invalid_request_error", "message": REFUSAL, "code": 400}
-            told = json.dumps({"type": "error", "error": {**error, "status": "FAILED"}})
-            raise web.HTTPBadRequest(text=told, content_type="application/json")
+            problem = json.dumps({"type": "error", "error": {**error, "status": "FAILED"}})
+            raise web.HTTPBadRequest(text=problem, content_type="application/json")
 
     async def _models(self, _request: web.Request) -> web.Response:
         return web.json_response({"object": "list", "data": [{"id": "fake-model"}]})
@@ -160,21 +160,21 @@ class ModelServer:
         body = await self._read(request)
         items = body["input"] if isinstance(body["input"], list) else []
         asked = max((n for n, i in enumerate(items) if i.get("role") == "user"), default=0)
-        told = [i for i in items[asked:] if str(i.get("type", "")).endswith("call_output")]
+        results = [i for i in items[asked:] if str(i.get("type", "")).endswith("call_output")]
         cue = cue_of(_of_responses(items[asked:] or [{"role": "user", "content": body["input"]}]))
         await self._wait(cue)
-        said = cue.says or DONE
-        tool = _waited_for(told[-1]) if told else cue.tool
+        reply = cue.says or DONE
+        tool = _waited_for(results[-1]) if results else cue.tool
         number = sum(str(i.get("type", "")).endswith("call_output") for i in items) + 1
         name = f"fc_{number}" if tool else f"msg_{len(items)}"
-        item = _item(name, tool, said)
+        item = _item(name, tool, reply)
         response = {"id": "resp_1", "object": "response", "model": "fake-model", "output": []}
         usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
         finished = {**response, "status": "completed", "output": [item], "usage": usage}
         if not body.get("stream"):
             return web.json_response(finished)
         place = {"item_id": name, "output_index": 0, "content_index": 0}
-        delta = {"type": "response.output_text.delta", **place, "delta": said}
+        delta = {"type": "response.output_text.delta", **place, "delta": reply}
         events: list[dict[str, Any]] = [
             {"type": "response.created", "response": {**response, "status": "in_progress"}},
             {"type": "response.output_item.added", "output_index": 0, "item": item},
@@ -203,8 +203,8 @@ class ModelServer:
                 ],
             }
         else:
-            said = _file_answer(json.dumps(body["messages"])) or cue.says or DONE
-            delta = {"role": "assistant", "content": said}
+            reply = _file_answer(json.dumps(body["messages"])) or cue.says or DONE
+            delta = {"role": "assistant", "content": reply}
         reason = "tool_calls" if tool else "stop"
         head = {"id": "chat_1", "model": "fake-model", "created": 1}
         if not body.get("stream"):
@@ -219,9 +219,9 @@ class ModelServer:
         body = await self._read(request)
         cue = cue_of(_of_messages(body["messages"])) if body.get("tools") else Cue()
         await self._wait(cue)
-        tool, said = cue.tool, cue.says or DONE
+        tool, reply = cue.tool, cue.says or DONE
         number = json.dumps(body["messages"]).count('"tool_result"') + 1
-        block, start, delta = _block(number, tool, said)
+        block, start, delta = _block(number, tool, reply)
         reason = "tool_use" if tool else "end_turn"
         usage = {"input_tokens": 1, "output_tokens": 1}
         message: dict[str, Any] = {
@@ -264,21 +264,21 @@ class ModelServer:
         return await _sse(request, [("", answer)])
 
 
-def _item(name: str, tool: tuple[str, str] | None, said: str) -> dict[str, Any]:
+def _item(name: str, tool: tuple[str, str] | None, reply: str) -> dict[str, Any]:
     """Return the output of OpenAI's Responses: a call, or a message."""
     if tool:
         call = {"type": "function_call", "id": name, "call_id": name.replace("fc_", "call_")}
         return {**call, "arguments": tool[1], "status": "completed", **_tool_name(tool[0])}
-    content = [{"type": "output_text", "text": said, "annotations": []}]
+    content = [{"type": "output_text", "text": reply, "annotations": []}]
     about = {"type": "message", "id": name, "role": "assistant", "status": "completed"}
     return {**about, "content": content}
 
 
-def _block(number: int, tool: tuple[str, str] | None, said: str) -> tuple[dict[str, Any], ...]:
+def _block(number: int, tool: tuple[str, str] | None, reply: str) -> tuple[dict[str, Any], ...]:
     """Return a block of Anthropic's Messages: whole, as it starts, and its only piece."""
     if tool is None:
         start = {"type": "text", "text": ""}
-        return {**start, "text": said}, start, {"type": "text_delta", "text": said}
+        return {**start, "text": reply}, start, {"type": "text_delta", "text": reply}
     block: dict[str, Any] = {"type": "tool_use", "id": f"toolu_{number}", "name": tool[0]}
     delta = {"type": "input_json_delta", "partial_json": tool[1]}
     return {**block, "input": json.loads(tool[1])}, {**block, "input": {}}, delta
@@ -286,16 +286,16 @@ def _block(number: int, tool: tuple[str, str] | None, said: str) -> tuple[dict[s
 
 def _tool_name(tool: str) -> dict[str, str]:
     """Return the name of a tool as models of OpenAI call it: a server's are in its namespace."""
-    found = _SERVERS.fullmatch(tool)
-    return {"name": tool} if found is None else {"namespace": found[1], "name": found[2]}
+    match = _SERVERS.fullmatch(tool)
+    return {"name": tool} if match is None else {"namespace": match[1], "name": match[2]}
 
 
 def _waited_for(output: dict[str, Any]) -> tuple[str, str] | None:
     """Return the call by which a model of Codex waits for a command that goes on."""
-    found = GOES_ON.search(json.dumps(output))
-    if found is None:
+    match = GOES_ON.search(json.dumps(output))
+    if match is None:
         return None
-    request = {"session_id": int(found[1]), "chars": "", "yield_time_ms": LONGEST_MILLISECONDS}
+    request = {"session_id": int(match[1]), "chars": "", "yield_time_ms": LONGEST_MILLISECONDS}
     return "write_stdin", json.dumps(request)
 
 
@@ -339,8 +339,8 @@ def _text(content: Any) -> str:
 
 def _file_answer(conversation: str) -> str | None:
     """The answer to the last `[[write …]]`: a file as Aider's `whole` format spells it."""
-    found = WRITE.findall(conversation)
-    return "{}\n```\n{}\n```\n".format(*found[-1]) if found else None
+    scripts = WRITE.findall(conversation)
+    return "{}\n```\n{}\n```\n".format(*scripts[-1]) if scripts else None
 
 
 async def _sse(

@@ -58,8 +58,8 @@ class TestServer:
     @property
     def url(self) -> str:
         """Address where it listens, without a slash at the end."""
-        told: dict[str, str] = json.loads(self.note.read_text())
-        return told["url"].rstrip("/")
+        note: dict[str, str] = json.loads(self.note.read_text())
+        return note["url"].rstrip("/")
 
     @property
     def token(self) -> str:

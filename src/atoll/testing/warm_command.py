@@ -94,6 +94,6 @@ def _await_end(process: WarmProcess, argv: Sequence[str], seconds: float | None)
 
 
 def _content(fd: int, *, text: bool) -> str | bytes:
-    found = os.pread(fd, os.fstat(fd).st_size, 0)
+    content = os.pread(fd, os.fstat(fd).st_size, 0)
     # As a stream of text reads it.
-    return found.decode().replace("\r\n", "\n").replace("\r", "\n") if text else found
+    return content.decode().replace("\r\n", "\n").replace("\r", "\n") if text else content

@@ -91,7 +91,8 @@ def _run(request: Request, fds: Sequence[int]) -> int:
 def _execute(path: str, argv: Sequence[str], env: Mapping[str, str]) -> NoReturn:
     """Become another program; the zygote or the control plane, which are loaded already, by a
     call."""
-    module = next((one for one in (ZYGOTE_MODULE, CONTROL_MODULE) if one in argv), None)
+    modules = (ZYGOTE_MODULE, CONTROL_MODULE)
+    module = next((candidate for candidate in modules if candidate in argv), None)
     if module is None or path != sys.executable:
         _execve(path, [*argv], env)
     kernel.close_others({0, 1, 2, *_inheritable_fds()})
@@ -112,14 +113,14 @@ def _take_environment(env: Mapping[str, str]) -> None:
 
 
 def _inheritable_fds() -> set[int]:
-    found = set()
+    fds = set()
     for path in Path("/proc/self/fd").iterdir():
         try:
             if os.get_inheritable(int(path.name)):
-                found.add(int(path.name))
+                fds.add(int(path.name))
         except OSError:
             continue  # That of the list itself, closed by now.
-    return found
+    return fds
 
 
 def main() -> None:

@@ -84,10 +84,10 @@ class ZygoteRig:
         """Wait until `count` pooled sandboxes are ready and no other is starting."""
         deadline = time.monotonic() + TIMEOUT_SECONDS
         while time.monotonic() < deadline:
-            found = self.pooled()
+            pooled = self.pooled()
             made = [*self.home.boxes.glob(f"{POOL_PREFIX}*")]
-            if len(found) == len(made) == count:
-                return found
+            if len(pooled) == len(made) == count:
+                return pooled
             time.sleep(POLL_SECONDS)
         raise AssertionError(f"{count} pooled sandboxes were expected; there are {self.pooled()}")
 

@@ -46,12 +46,12 @@ _ALONE = "services: {agent: {}}"
 
 def main(words: list[str]) -> int:
     """Run one check; see the module."""
-    said = _parser().parse_args(words)
+    options = _parser().parse_args(words)
     configure("warning")
     # Ended by a signal, it cleans up as after Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        return _check(said)
+        return _check(options)
     except AtollError as error:
         print(f"atoll: {error.message}", file=sys.stderr)
         return 2
@@ -77,15 +77,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _check(said: argparse.Namespace) -> int:
-    point = find_point(said.name)
+def _check(options: argparse.Namespace) -> int:
+    point = find_point(options.name)
     began = datetime.now(UTC)
-    zygote = said.home is not None or is_ours(point)
-    place = said.report or Path(f"{point.name}-check.json")
-    with home_of_run(said.home, said.image, zygote=zygote) as home:
-        name, able, linked = _prepared(said, point, home)
+    zygote = options.home is not None or is_ours(point)
+    place = options.report or Path(f"{point.name}-check.json")
+    with home_of_run(options.home, options.image, zygote=zygote) as home:
+        name, able, linked = _prepared(options, point, home)
         _say_cost(name, able)
-        if able.pricing != SELF_HOSTED and not said.live:
+        if able.pricing != SELF_HOSTED and not options.live:
             raise Invalid(f"{name} rents machines: `--live` agrees to that, nothing was started")
         clock = time.monotonic()
         collector = Collector()
@@ -97,8 +97,8 @@ def _check(said: argparse.Namespace) -> int:
             version="" if point.dist is None else point.dist.version,
             atoll=atoll.__version__,
             at=began.isoformat(timespec="seconds"),
-            against=said.against,
-            note=said.note,
+            against=options.against,
+            note=options.note,
             isolation=able.isolation.value,
             abilities=tuple(sorted(able.abilities)),
             seconds=round(time.monotonic() - clock, 1),
@@ -115,30 +115,30 @@ def _check(said: argparse.Namespace) -> int:
 
 
 def _prepared(
-    said: argparse.Namespace, point: EntryPoint, home: Path
+    options: argparse.Namespace, point: EntryPoint, home: Path
 ) -> tuple[str, Capabilities, bool]:
     """Give the suites what they run with; return the extension's name, its abilities, and whether
     a link of ours leads there."""
     os.environ[suite_module.NAME], os.environ[suite_module.HOME] = point.name, str(home)
     os.environ[suite_module.TAG] = tag = f"atoll-check-{token_hex(4)}"
     lent = None
-    if said.host and "://" in said.host:
-        os.environ[suite_module.HOST] = asyncio.run(_pinned(home, said.host, tag))
-    elif said.host:
-        lent = lent_by(_home_of(said), f"ext.{point.name}")
-        os.environ[suite_module.HOST] = registered(lent, said.host)
+    if options.host and "://" in options.host:
+        os.environ[suite_module.HOST] = asyncio.run(_pinned(home, options.host, tag))
+    elif options.host:
+        lent = lent_by(_home_of(options), f"ext.{point.name}")
+        os.environ[suite_module.HOST] = registered(lent, options.host)
     name, able, linked = asyncio.run(_look())
-    if able.pricing != SELF_HOSTED and said.home and not os.environ.get(suite_module.KEY):
-        suite_module.VAULT += (lent or lent_by(said.home, name)).keys
-    os.environ[suite_module.IMAGE] = said.image
-    os.environ[suite_module.COMPOSE] = _compose_file(able, said.compose)
+    if able.pricing != SELF_HOSTED and options.home and not os.environ.get(suite_module.KEY):
+        suite_module.VAULT += (lent or lent_by(options.home, name)).keys
+    os.environ[suite_module.IMAGE] = options.image
+    os.environ[suite_module.COMPOSE] = _compose_file(able, options.compose)
     return name, able, linked
 
 
-def _home_of(said: argparse.Namespace) -> Path:
-    if said.home is None:
+def _home_of(options: argparse.Namespace) -> Path:
+    if options.home is None:
         raise Invalid("`--host NAME` is a host of a home: give its `--home`", field="host")
-    return cast(Path, said.home)
+    return cast(Path, options.home)
 
 
 async def _pinned(home: Path, address: str, tag: str) -> str:
@@ -216,7 +216,8 @@ async def _clean() -> tuple[tuple[str, ...], tuple[str, ...]]:
 async def standing(extension: Extension) -> list[Handle]:
     """Return what this run asked for: what runs of it, and the rest, whose files may be kept still.
     A survey may also have what others started in the same place: it is never ours to end."""
-    running = [one for one in await extension.survey() if one.sandbox_id in suite_module.STARTED]
+    survey = await extension.survey()
+    running = [handle for handle in survey if handle.sandbox_id in suite_module.STARTED]
     known = {handle.sandbox_id for handle in running}
     host = suite_module.HOST_NAME if os.environ.get(suite_module.HOST) else LOCAL
     return running + [
@@ -227,13 +228,13 @@ async def standing(extension: Extension) -> list[Handle]:
 
 
 def _show(report: CheckReport) -> None:
-    for one in report.suites:
-        if one.not_run:
-            print(f"{one.suite:<10} not run: {one.not_run}")
+    for suite in report.suites:
+        if suite.not_run:
+            print(f"{suite.suite:<10} not run: {suite.not_run}")
             continue
-        print(f"{one.suite:<10} {one.passed} passed, {len(one.failed)} failed, ", end="")
-        print(f"{len(one.skipped)} skipped")
-        for test in (*one.failed, *one.skipped):
+        print(f"{suite.suite:<10} {suite.passed} passed, {len(suite.failed)} failed, ", end="")
+        print(f"{len(suite.skipped)} skipped")
+        for test in (*suite.failed, *suite.skipped):
             print(f"           {test.test}: {test.reason}")
     for text in report.cleaned:
         print(f"removed after the tests: {text}")

@@ -39,15 +39,16 @@ a program of ours in the vendor's place.
 
 def read_reports(folder: Path) -> list[CheckReport]:
     """Return the reports of a directory, by extension."""
-    found = (
+    reports = (
         msgspec.json.decode(place.read_bytes(), type=CheckReport) for place in folder.glob("*.json")
     )
-    return sorted(found, key=lambda report: report.extension)
+    return sorted(reports, key=lambda report: report.extension)
 
 
 def own_extensions() -> list[str]:
     """Return the names of what comes with Atoll and has sandboxes."""
-    return sorted(f"ext.{one.name}" for one in points() if is_ours(one) and one.name != FOR_TESTS)
+    names = (point.name for point in points() if is_ours(point))
+    return sorted(f"ext.{name}" for name in names if name != FOR_TESTS)
 
 
 def staleness(report: CheckReport) -> str:
@@ -120,7 +121,7 @@ def main(words: list[str]) -> int:
     docs = Path(words[0])
     reports = read_reports(docs / "reports")
     (docs / "run" / "backends.md").write_text(page(reports, own_extensions()).rstrip() + "\n")
-    stale = [(one.extension, why) for one in reports if (why := staleness(one))]
+    stale = [(report.extension, why) for report in reports if (why := staleness(report))]
     for name, why in stale:
         print(f"{name}: its report is stale: {why}", file=sys.stderr)
     return 1 if stale else 0

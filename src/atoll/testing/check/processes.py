@@ -37,13 +37,13 @@ def find_carrying(word: str) -> list[int]:
     for pid in _younger():
         children.setdefault(_parent_of(pid), []).append(pid)
     waiting = [pid for pid in _younger() if word.encode() in command_line(pid)]
-    found: list[int] = []
+    pids: list[int] = []
     while waiting:
         pid = waiting.pop(0)
-        if pid not in found:
-            found.append(pid)
+        if pid not in pids:
+            pids.append(pid)
             waiting += children.get(pid, ())
-    return found
+    return pids
 
 
 def end_all(pids: Iterable[int]) -> int:
@@ -93,14 +93,14 @@ def _status_of(pid: int) -> list[int]:
 
 def _sockets_of(pid: int) -> set[str]:
     """Return the inodes of a process's sockets; none where they may not be read."""
-    found = set()
+    inodes = set()
     with suppress(OSError):
         for place in (_PROC / str(pid) / "fd").iterdir():
             with suppress(OSError):
                 kind, _, inode = str(place.readlink()).partition(":")
                 if kind == "socket":
-                    found.add(inode.strip("[]"))
-    return found
+                    inodes.add(inode.strip("[]"))
+    return inodes
 
 
 def _inodes_of(address: str) -> set[str]:

@@ -68,7 +68,7 @@ class CheckReport(msgspec.Struct, frozen=True):
     def passed(self) -> bool:
         """Report whether nothing failed, something ran, and nothing is left."""
         ran = sum(suite.passed for suite in self.suites)
-        return ran > 0 and not self.leftovers and not any(one.failed for one in self.suites)
+        return ran > 0 and not self.leftovers and not any(suite.failed for suite in self.suites)
 
 
 class Collector:
@@ -105,12 +105,12 @@ class Collector:
 
     def suites(self, extension_tests: frozenset[str], *, linked: bool) -> tuple[SuiteResult, ...]:
         """Return the results by suite."""
-        found: dict[Suite, list[tuple[str, str, str]]] = {one: [] for one in SUITES}
+        by_suite: dict[Suite, list[tuple[str, str, str]]] = {suite: [] for suite in SUITES}
         for name, (how, why) in self.ended.items():
-            found[_suite_of(name, extension_tests)].append((name, how, why))
+            by_suite[_suite_of(name, extension_tests)].append((name, how, why))
         if not linked:
-            found.pop("link")
-        results = tuple(_result(suite, ended) for suite, ended in found.items())
+            by_suite.pop("link")
+        results = tuple(_result(suite, ended) for suite, ended in by_suite.items())
         return results if linked else (*results, SuiteResult("link", not_run=NO_LINK))
 
 

@@ -37,11 +37,11 @@ class AgentLayersContract:
     async def test_offered_agents_are_those_that_can_be_mounted(
         self, layers: AgentLayers, offered: str
     ) -> None:
-        found = {one.agent.name: one for one in await layers.list_offered()}
-        assert found[offered].version and ABSENT not in found
-        for name, one in found.items():
-            assert one.agent == layers.known(name)
-            assert one.mounts == await layers.mounts_for(name)
+        offers = {offer.agent.name: offer for offer in await layers.list_offered()}
+        assert offers[offered].version and ABSENT not in offers
+        for name, offer in offers.items():
+            assert offer.agent == layers.known(name)
+            assert offer.mounts == await layers.mounts_for(name)
 
     async def test_agent_or_version_that_is_not_installed_is_refused_with_what_to_do(
         self, layers: AgentLayers, offered: str
@@ -100,7 +100,7 @@ class AgentConfigsContract:
     ) -> None:
         seeds = await configs.config_for(configured)
         several = await asyncio.gather(*(configs.config_for(configured) for _ in range(8)))
-        assert all(one == seeds for one in several)
+        assert all(configuration == seeds for configuration in several)
 
     @pytest.mark.parametrize("name", ["another", "../x", ".hidden", *HOSTILE[:-1]])
     async def test_sandbox_of_another_name_has_none(self, configs: AgentConfigs, name: str) -> None:
@@ -121,12 +121,12 @@ class AgentShelfContract:
 
     def versions(self, shelf: AgentShelf, name: str) -> tuple[str, ...]:
         """Return the installed versions of an agent."""
-        return next(one.versions for one in shelf.list() if one.agent.name == name)
+        return next(program.versions for program in shelf.list() if program.agent.name == name)
 
     def test_every_agent_is_listed_once_without_versions(self, shelf: AgentShelf) -> None:
         shelved = shelf.list()
-        assert len({one.agent.name for one in shelved}) == len(shelved) > 0
-        assert not any(one.versions for one in shelved)
+        assert len({program.agent.name for program in shelved}) == len(shelved) > 0
+        assert not any(program.versions for program in shelved)
 
     def test_pinned_version_is_installed_once(self, shelf: AgentShelf, installable: str) -> None:
         lines: list[str] = []
@@ -152,13 +152,13 @@ class AgentShelfContract:
     ) -> None:
         pinned = shelf.install(installable, None, lambda _line: None)
         shelf.install(installable, "0.0.1", lambda _line: None)
-        assert [one.version for one in shelf.remove(installable, "0.0.1")] == ["0.0.1"]
+        assert [layer.version for layer in shelf.remove(installable, "0.0.1")] == ["0.0.1"]
         assert self.versions(shelf, installable) == (pinned.version,)
         with pytest.raises(NotFound):
             shelf.remove(installable, "0.0.1")
         shelf.install(installable, "0.0.1", lambda _line: None)
         gone = shelf.remove(installable, None)
-        assert {one.version for one in gone} == {pinned.version, "0.0.1"}
+        assert {layer.version for layer in gone} == {pinned.version, "0.0.1"}
         assert self.versions(shelf, installable) == ()
         assert shelf.install(installable, None, lambda _line: None).new
 
@@ -168,10 +168,10 @@ class AgentShelfContract:
         assert (made.agent, made.new, made.path) == ("acp:own", True, "")
         with pytest.raises(Conflict):
             shelf.add(wanted, lambda _line: None)
-        (found,) = [one for one in shelf.list() if one.agent.name == "acp:own"]
-        assert found.agent.machine is not None and found.agent.machine.protocol == "acp"
-        assert [one.agent for one in shelf.remove("acp:own", None)] == ["acp:own"]
-        assert not [one for one in shelf.list() if one.agent.name == "acp:own"]
+        (program,) = [program for program in shelf.list() if program.agent.name == "acp:own"]
+        assert program.agent.machine is not None and program.agent.machine.protocol == "acp"
+        assert [layer.agent for layer in shelf.remove("acp:own", None)] == ["acp:own"]
+        assert not [program for program in shelf.list() if program.agent.name == "acp:own"]
         with pytest.raises(NotFound):
             shelf.remove("acp:own", None)
 
@@ -188,10 +188,10 @@ class AgentShelfContract:
         ],
     )
     def test_bad_agent_is_not_added(self, shelf: AgentShelf, wanted: NewAgent) -> None:
-        before = [one.agent.name for one in shelf.list()]
+        before = [program.agent.name for program in shelf.list()]
         with pytest.raises(Invalid):
             shelf.add(wanted, lambda _line: None)
-        assert [one.agent.name for one in shelf.list()] == before
+        assert [program.agent.name for program in shelf.list()] == before
 
     @pytest.mark.parametrize("name", [NOBODY, *HOSTILE])
     def test_unknown_agent_is_not_found(self, shelf: AgentShelf, name: str) -> None:
@@ -199,7 +199,7 @@ class AgentShelfContract:
             shelf.install(name, None, lambda _line: None)
         with pytest.raises((NotFound, Invalid)):
             shelf.remove(name, None)
-        assert not any(one.versions for one in shelf.list())
+        assert not any(program.versions for program in shelf.list())
 
     @pytest.mark.parametrize("version", WRONG_VERSIONS)
     def test_wrong_version_is_refused(

@@ -39,45 +39,45 @@ class BusContract:
     once."""
 
     async def test_listener_is_woken_by_its_stream_and_one_of_all_by_each(self, bus: Bus) -> None:
-        with bus.listen("a") as one, bus.listen() as every:
+        with bus.listen("a") as listener, bus.listen() as every:
             bus.announce(("b",))
             await woken(every)
             with pytest.raises(TimeoutError):
-                await woken(one, QUIET_SECONDS)
+                await woken(listener, QUIET_SECONDS)
             bus.announce(("a", "b"))
-            await woken(one)
+            await woken(listener)
             await woken(every)
 
     async def test_announcement_before_waiting_is_not_lost_and_many_are_one(self, bus: Bus) -> None:
-        with bus.listen("a") as one:
+        with bus.listen("a") as listener:
             for _ in range(100):
                 bus.announce(("a",))
-            await woken(one)
+            await woken(listener)
             with pytest.raises(TimeoutError):
-                await woken(one, QUIET_SECONDS)
+                await woken(listener, QUIET_SECONDS)
 
     async def test_announcement_without_a_listener_is_forgotten(self, bus: Bus) -> None:
         bus.announce(("a",))
-        with bus.listen("a") as one:
+        with bus.listen("a") as listener:
             with pytest.raises(TimeoutError):
-                await woken(one, QUIET_SECONDS)
+                await woken(listener, QUIET_SECONDS)
             bus.announce(iter(("a",)))
-            await woken(one)
+            await woken(listener)
 
     async def test_each_listener_of_a_stream_is_woken(self, bus: Bus) -> None:
-        with bus.listen("a") as one, bus.listen("a") as two:
+        with bus.listen("a") as first, bus.listen("a") as two:
             bus.announce(("a",))
-            await woken(one)
+            await woken(first)
             await woken(two)
 
     async def test_cancelled_wait_loses_no_announcement(self, bus: Bus) -> None:
-        with bus.listen("a") as one:
+        with bus.listen("a") as listener:
             async with asyncio.TaskGroup() as group:
-                waiting = group.create_task(one.wait())
+                waiting = group.create_task(listener.wait())
                 await asyncio.sleep(0)
                 waiting.cancel()
             bus.announce(("a",))
-            await woken(one)
+            await woken(listener)
 
     @pytest.mark.parametrize("name", ["", "*", "a:b", "a\0", "x" * 5000])
     async def test_name_is_only_itself(self, bus: Bus, name: str) -> None:
@@ -106,15 +106,15 @@ class LiveChannelsContract:
 
     async def test_subscribers_receive_in_order_what_follows(self, channels: LiveChannels) -> None:
         channels.publish(ORG, "a", b"before")
-        with channels.subscribe(ORG, "a") as one, channels.subscribe(ORG, "a") as two:
+        with channels.subscribe(ORG, "a") as first, channels.subscribe(ORG, "a") as two:
             for payload in (b"1", b"", bytes(MAX_PAYLOAD_BYTES)):
                 channels.publish(ORG, "a", payload)
-            for each in (one, two):
+            for each in (first, two):
                 assert await received(each) == b"1"
                 assert await received(each) == b""
                 assert await received(each) == bytes(MAX_PAYLOAD_BYTES)
             with pytest.raises(TimeoutError):
-                await received(one, QUIET_SECONDS)
+                await received(first, QUIET_SECONDS)
 
     @pytest.mark.parametrize("name", ["", "*", ">", "a.b", "a\0 \r\n", "ä" * 128, "\ud800"])
     async def test_channel_is_only_itself(self, channels: LiveChannels, name: str) -> None:
@@ -149,13 +149,13 @@ class LiveChannelsContract:
             assert await received(slow) == Missed(16)
 
     async def test_cancelled_receive_loses_no_message(self, channels: LiveChannels) -> None:
-        with channels.subscribe(ORG, "a") as one:
+        with channels.subscribe(ORG, "a") as subscription:
             async with asyncio.TaskGroup() as group:
-                waiting = group.create_task(one.receive())
+                waiting = group.create_task(subscription.receive())
                 await asyncio.sleep(0)
                 channels.publish(ORG, "a", b"1")
                 waiting.cancel()
-            assert await received(one) == b"1"
+            assert await received(subscription) == b"1"
 
     async def test_too_much_is_refused_to_its_organization_alone(
         self, channels: LiveChannels

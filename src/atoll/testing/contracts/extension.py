@@ -73,8 +73,8 @@ class ExtensionContract:
         request = self.request()
         handles = await asyncio.gather(*(extension.provision(request) for _ in range(3)))
         assert len({(each.sandbox_id, each.generation, each.data) for each in handles}) == 1
-        found = [each.sandbox_id for each in await extension.survey()]
-        assert found.count(request.sandbox_id) == 1
+        ids = [each.sandbox_id for each in await extension.survey()]
+        assert ids.count(request.sandbox_id) == 1
         await extension.teardown(handles[0], keep_state=False)
 
     async def test_provision_of_another_generation_while_one_lives_is_refused(
@@ -143,17 +143,17 @@ class ExtensionContract:
     async def test_ended_after_a_death_tells_within_two_seconds(self, extension: Extension) -> None:
         """Find sandbox, generation and reason in the report; survey agrees."""
         handle = await extension.provision(self.request())
-        told: asyncio.Queue[Ended] = asyncio.Queue()
+        deaths: asyncio.Queue[Ended] = asyncio.Queue()
 
         async def listen() -> None:
             async for death in extension.ended():
-                await told.put(death)
+                await deaths.put(death)
 
         async with asyncio.TaskGroup() as tasks:
             listening = tasks.create_task(listen())
             await self.kill(extension, handle)
             async with asyncio.timeout(DEATH_SECONDS):
-                death = await told.get()
+                death = await deaths.get()
             listening.cancel()
         assert (death.sandbox_id, death.generation) == (handle.sandbox_id, handle.generation)
         assert death.reason
@@ -173,20 +173,20 @@ class ExtensionContract:
             await asyncio.sleep(DEATH_SECONDS / 100)
         await extension.teardown(handle, keep_state=True)
         handle = await extension.provision(request)
-        told: asyncio.Queue[Ended] = asyncio.Queue()
+        deaths: asyncio.Queue[Ended] = asyncio.Queue()
 
         async def listen() -> None:
             async for death in extension.ended():
-                await told.put(death)
+                await deaths.put(death)
 
         async with asyncio.TaskGroup() as tasks:
             listening = tasks.create_task(listen())
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(QUIET_SECONDS):
-                    await told.get()
+                    await deaths.get()
             await self.kill(extension, handle)
             async with asyncio.timeout(DEATH_SECONDS):
-                death = await told.get()
+                death = await deaths.get()
             listening.cancel()
         assert (death.sandbox_id, death.generation) == (handle.sandbox_id, handle.generation)
         await extension.teardown(handle, keep_state=False)

@@ -46,8 +46,8 @@ class TreesContract:
     async def test_image_is_the_same_each_time_and_for_all(
         self, trees: Trees, present: str
     ) -> None:
-        found = await asyncio.gather(*(trees.find(present) for _ in range(10)))
-        assert len(set(found)) == 1
+        copies = await asyncio.gather(*(trees.find(present) for _ in range(10)))
+        assert len(set(copies)) == 1
 
     @pytest.mark.parametrize(
         "image", ["absent", "docker.io/library/absent:1", f"a@sha256:{'0' * 64}", *NO_REFERENCES]
@@ -93,9 +93,9 @@ class ImageShelfContract:
         assert [tree.name for tree in shelf.list()] == ["a", "b", "c"]
 
     def test_what_takes_long_is_reported_in_lines(self, shelf: ImageShelf, tmp_path: Path) -> None:
-        said: list[str] = []
-        shelf.take("small", root_tar(tmp_path / "root.tar"), said.append)
-        assert said and all(line and "\n" not in line for line in said)
+        lines: list[str] = []
+        shelf.take("small", root_tar(tmp_path / "root.tar"), lines.append)
+        assert lines and all(line and "\n" not in line for line in lines)
 
     def test_name_that_is_taken_is_refused_until_it_is_removed(
         self, shelf: ImageShelf, tmp_path: Path
@@ -134,8 +134,8 @@ class ImageShelfContract:
             inside = Path(tree.path)
         except AtollError:
             assert list(shelf.list()) == []
-        for found in (*tmp_path.rglob("out"), *Path("/").glob("out")):
-            assert inside is not None and found.is_relative_to(inside)
+        for path in (*tmp_path.rglob("out"), *Path("/").glob("out")):
+            assert inside is not None and path.is_relative_to(inside)
 
     @pytest.mark.parametrize("name", HOSTILE_NAMES)
     def test_hostile_name_never_becomes_a_path(
@@ -175,10 +175,10 @@ class ImageBuilderContract:
     def test_recipe_is_built_again_on_request_and_after_a_removal(
         self, builder: ImageBuilder, recipe: str
     ) -> None:
-        said: list[str] = []
+        lines: list[str] = []
         builder.build(recipe, silent, again=False)
-        assert builder.build(recipe, said.append, again=True).new
-        assert said and all("\n" not in line for line in said)
+        assert builder.build(recipe, lines.append, again=True).new
+        assert lines and all("\n" not in line for line in lines)
         assert builder.remove(recipe)
         assert builder.build(recipe, silent, again=False).new
         builder.remove(recipe)

@@ -29,11 +29,11 @@ def worktree(kept_id: str, *, minutes: int = 0) -> KeptWorktree:
     return KeptWorktree(kept_id, PERSONAL_ORG, owner, sandbox, "box", at, at + timedelta(days=1))
 
 
-async def put(shelf: KeptShelf, kept: KeptWorktree, data: bytes = b"tree") -> KeptWorktree:
+async def put(shelf: KeptShelf, record: KeptWorktree, data: bytes = b"tree") -> KeptWorktree:
     """Store one kept worktree."""
-    async with shelf.draft(kept.id) as draft:
+    async with shelf.draft(record.id) as draft:
         await draft.write(TREE, pieces(data))
-        return await draft.commit(kept)
+        return await draft.commit(record)
 
 
 class KeptShelfContract:
@@ -89,12 +89,12 @@ class KeptShelfContract:
         async with shelf.draft("kept_e") as draft:
             for name, parts in some.items():
                 await draft.write(name, pieces(*parts))
-            kept = await draft.commit(worktree("kept_e"))
+            record = await draft.commit(worktree("kept_e"))
         for name, parts in some.items():
             assert b"".join([piece async for piece in shelf.read("kept_e", name)]) == b"".join(
                 parts
             )
-        assert kept.bytes == sum(len(part) for parts in some.values() for part in parts)
+        assert record.bytes == sum(len(part) for parts in some.values() for part in parts)
 
     async def test_draft_whose_source_fails_or_is_cancelled_leaves_nothing(
         self, shelf: KeptShelf
@@ -136,13 +136,13 @@ class KeptShelfContract:
 
     async def test_drafts_at_once_do_not_meet(self, shelf: KeptShelf) -> None:
         """Each has files of its own."""
-        async with shelf.draft("kept_h") as one, shelf.draft("kept_i") as other:
+        async with shelf.draft("kept_h") as first, shelf.draft("kept_i") as other:
             await asyncio.gather(
-                one.write(TREE, pieces(b"one")), other.write(TREE, pieces(b"other"))
+                first.write(TREE, pieces(b"one")), other.write(TREE, pieces(b"other"))
             )
             await other.commit(worktree("kept_i"))
-            await one.commit(worktree("kept_h"))
-        assert {(kept.id, kept.bytes) for kept in await shelf.list()} == {
+            await first.commit(worktree("kept_h"))
+        assert {(record.id, record.bytes) for record in await shelf.list()} == {
             ("kept_h", 3),
             ("kept_i", 5),
         }
@@ -160,11 +160,11 @@ class KeptShelfContract:
 
     async def test_hostile_id_removes_nothing(self, shelf: KeptShelf) -> None:
         """Refused or ignored, an id like a path leaves every worktree where it is."""
-        kept = await put(shelf, worktree("kept_l"))
+        record = await put(shelf, worktree("kept_l"))
         for hostile in ("", ".", "..", "../kept_l", "kept_l/", "kept_*"):
             try:
                 await shelf.remove(hostile)
             except NotFound:
                 continue
-        assert await shelf.list() == (kept,)
+        assert await shelf.list() == (record,)
         assert [piece async for piece in shelf.read("kept_l", TREE)] == [b"tree"]

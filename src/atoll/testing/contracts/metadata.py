@@ -60,9 +60,9 @@ class MetadataFilesContract:
         self, files: MetadataFiles, read: Reader
     ) -> None:
         many = [SandboxId(f"sb_{number}") for number in range(20)]
-        await asyncio.gather(*(files.put(one, one.encode()) for one in many))
+        await asyncio.gather(*(files.put(sandbox_id, sandbox_id.encode()) for sandbox_id in many))
         assert sorted(await files.known()) == sorted(many)
-        assert [read(one) for one in many] == [one.encode() for one in many]
+        assert all(read(sandbox_id) == sandbox_id.encode() for sandbox_id in many)
 
     async def test_document_is_forgotten_once_and_again(
         self, files: MetadataFiles, read: Reader

@@ -153,8 +153,8 @@ class ReachableContract(ExtensionContract):
         mounts = (Mount(str(layer), "/opt/atoll/layers/contract"),)
         try:
             async with self.reached(extension, mounts=mounts) as (_, it):
-                said = await it.run("cd /opt/atoll/layers/contract && cat file; echo x > file; :")
-                assert said == "of the layer"
+                output = await it.run("cd /opt/atoll/layers/contract && cat file; echo x > file; :")
+                assert output == "of the layer"
                 assert (layer / "file").read_text() == "of the layer"
         finally:
             shutil.rmtree(layer)
@@ -175,8 +175,8 @@ class ReachableContract(ExtensionContract):
                 (bare / "HEAD").write_text("ref: refs/heads/other\n")
                 for _ in range(2):
                     await extension.refresh(str(bare))
-                    said = await it.run("cd /.atoll/repos/0.git; cat HEAD objects/pack/late.pack")
-                    assert said == "ref: refs/heads/other\nlate"
+                    output = await it.run("cd /.atoll/repos/0.git; cat HEAD objects/pack/late.pack")
+                    assert output == "ref: refs/heads/other\nlate"
                 await extension.refresh(f"{bare}-of-nobody")
         finally:
             shutil.rmtree(bare)
@@ -193,8 +193,8 @@ class ReachableContract(ExtensionContract):
         async with self.reached(extension) as (_, it):
             if it.reach.token is None:
                 pytest.skip("its runtime has no token")
-            said = await it.run("env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null")
-            assert it.reach.token not in said
+            output = await it.run("env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null")
+            assert it.reach.token not in output
 
     async def test_network_that_is_closed_reaches_nobody_here(self, extension: Extension) -> None:
         if not extension.capabilities().closes_network:
@@ -259,7 +259,7 @@ class ReachableContract(ExtensionContract):
             Handle(request.sandbox_id, 1, extension.name), keep_state=False
         )
         assert report.removed and not report.leftovers
-        assert request.sandbox_id not in [one.sandbox_id for one in await extension.survey()]
+        assert request.sandbox_id not in [handle.sandbox_id for handle in await extension.survey()]
         async with _client(reach) as client:
             with pytest.raises(AtollError):
                 await client.call(check_health())
@@ -331,7 +331,7 @@ def _listeners() -> Iterator[list[tuple[str, int]]]:
             pass  # it has no way out itself
     listening = [socket.create_server((host, 0)) for host in dict.fromkeys(hosts)]
     try:
-        yield [one.getsockname()[:2] for one in listening]
+        yield [listener.getsockname()[:2] for listener in listening]
     finally:
-        for one in listening:
-            one.close()
+        for listener in listening:
+            listener.close()

@@ -41,7 +41,7 @@ def changed(value: Value) -> Iterator[Value]:
     yield from HOSTILE
     if isinstance(value, dict):
         for name, inner in value.items():
-            yield {key: kept for key, kept in value.items() if key != name}
+            yield {key: part for key, part in value.items() if key != name}
             for other in changed(inner):
                 yield {**value, name: other}
     if isinstance(value, list) and value:
@@ -57,9 +57,9 @@ def hostile(messages: Iterable[Message]) -> Iterator[Message]:
                 yield other
 
 
-def show(log: CardLog, said: Iterable[AgentReport]) -> int:
+def show(log: CardLog, reports: Iterable[AgentReport]) -> int:
     """Put the cards of these reports into a log, and return their number."""
-    drafts = [one for one in said if isinstance(one, Draft)]
+    drafts = [draft for draft in reports if isinstance(draft, Draft)]
     for draft in drafts:
         log.put(draft, AT)
     return len(drafts)
@@ -84,9 +84,9 @@ class TranscriptContract:
         assert log.all()
 
     def test_readers_share_nothing(self, make: MakeTranscript, messages: list[Message]) -> None:
-        one, two = make(), make()
+        first, two = make(), make()
         for message in messages:
-            assert one.take(message) == two.take(message)
+            assert first.take(message) == two.take(message)
 
     def test_empty_and_unknown_lines_say_nothing(self, make: MakeTranscript) -> None:
         reader = make()
@@ -127,10 +127,10 @@ class ConversationContract:
     def test_conversations_share_nothing(
         self, make: MakeConversation, messages: list[Message]
     ) -> None:
-        one, two = make(PLAIN), make(PLAIN)
-        assert one.begin() == two.begin()
+        first, two = make(PLAIN), make(PLAIN)
+        assert first.begin() == two.begin()
         for message in messages:
-            assert one.take(message) == two.take(message)
+            assert first.take(message) == two.take(message)
 
     def test_prompt_during_a_turn_is_a_conflict(self, make: MakeConversation) -> None:
         conversation = make(PLAIN)

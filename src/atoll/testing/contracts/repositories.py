@@ -182,11 +182,11 @@ class RepositoryShelfContract:
     ) -> None:
         stored = await shelf.fetch(remote, silent)
         commit = (await shelf.refs(stored))[0].commit
-        found = await shelf.read_file(stored, commit, "README.md", max_bytes=1000)
-        assert found
+        content = await shelf.read_file(stored, commit, "README.md", max_bytes=1000)
+        assert content
         assert await shelf.read_file(stored, commit, "absent", max_bytes=1000) is None
         with pytest.raises(Invalid):
-            await shelf.read_file(stored, commit, "README.md", max_bytes=len(found) - 1)
+            await shelf.read_file(stored, commit, "README.md", max_bytes=len(content) - 1)
 
     async def test_fetch_again_gives_the_same_repository(
         self, shelf: RepositoryShelf, remote: Remote

@@ -146,7 +146,7 @@ class RuntimeClientsContract:
         assert await client.call(request_worker(WORKER, body)) == first
         assert first.receipt is not None and first.receipt.kind == "response"
         page = await client.call(read_spool(WORKER, after=0, limit=10))
-        assert [(one.n, one.request_id) for one in page.entries] == [(1, "r1")]
+        assert [(entry.n, entry.request_id) for entry in page.entries] == [(1, "r1")]
         assert bytes(page.entries[0].data) == bytes(first.receipt.data)
         with pytest.raises(Conflict):
             other = WorkerRequestBody(request_id="r1", method="test/ping", params={"a": 2})

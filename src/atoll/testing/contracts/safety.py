@@ -67,8 +67,8 @@ class SafetyLayersContract:
         assert await self.reopened(layers).mounts_for(safety) == mounts
 
     async def test_starts_at_once_share_their_mounts(self, layers: SafetyLayers) -> None:
-        found = await asyncio.gather(*(layers.mounts_for(PROFILE_SETTINGS[-1]) for _ in range(10)))
-        assert len(set(found)) == 1
+        mounts = await asyncio.gather(*(layers.mounts_for(PROFILE_SETTINGS[-1]) for _ in range(10)))
+        assert len(set(mounts)) == 1
 
     async def test_layer_of_one_profile_stays_when_another_asks(self, layers: SafetyLayers) -> None:
         """Running sandboxes have it mounted."""

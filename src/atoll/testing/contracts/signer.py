@@ -36,8 +36,8 @@ class TokenSignerContract:
         assert (half["kid"], half["use"], half["alg"]) == ("k1", "sig", "ES256")
 
     def test_two_pairs_have_nothing_in_common(self, signer: TokenSigner) -> None:
-        one, two = signer.make("k1"), signer.make("k1")
-        text = signer.sign("k1", one.private, PAYLOAD)
+        first, two = signer.make("k1"), signer.make("k1")
+        text = signer.sign("k1", first.private, PAYLOAD)
         with pytest.raises(BadToken):
             signer.payload(text, two.public)
 

@@ -226,7 +226,7 @@ class SpawnerContract:
     async def test_kill_of_trees_as_they_end_costs_no_other_tree_its_life(
         self, spawner: Spawner
     ) -> None:
-        async def one(number: int) -> int | None:
+        async def end_tree(number: int) -> int | None:
             async with captured(spawner, "sh", "-c", "sleep 1234 & echo up") as (first, output):
                 await output.until(b"up")
                 async with captured(spawner, "sh", "-c", f"sleep 0.02; exit {number}") as (
@@ -240,7 +240,7 @@ class SpawnerContract:
                     return (await next_.wait()).code
 
         for _ in range(5):
-            codes = await asyncio.gather(*(one(number) for number in range(12)))
+            codes = await asyncio.gather(*(end_tree(number) for number in range(12)))
             assert codes == list(range(12))
 
     async def test_signal_to_a_process_that_is_gone_is_no_error(self, spawner: Spawner) -> None:

@@ -51,9 +51,9 @@ class VaultContract:
 
     def test_parts_of_two_values_do_not_make_one(self) -> None:
         vault = self.vault()
-        one, two = vault.seal(VALUE, BINDING), vault.seal("another value", ("org", "sec_2", "1"))
-        _check_stays_sealed(vault, replace(one, body=two.body), BINDING)
-        _check_stays_sealed(vault, replace(one, wrapped=two.wrapped), BINDING)
+        first, two = vault.seal(VALUE, BINDING), vault.seal("another value", ("org", "sec_2", "1"))
+        _check_stays_sealed(vault, replace(first, body=two.body), BINDING)
+        _check_stays_sealed(vault, replace(first, wrapped=two.wrapped), BINDING)
 
     def test_master_key_turns_over_and_values_stay(self) -> None:
         vault = self.vault()

@@ -51,7 +51,7 @@ class WorkspacePreparerContract:
         several = await asyncio.gather(
             *(preparer.mounts_for(laid_out.org_id, laid_out.repos) for _ in range(3))
         )
-        assert all(one == mounts for one in several)
+        assert all(answer == mounts for answer in several)
         assert await preparer.mounts_for(laid_out.org_id, laid_out.repos, fetch=False) == mounts
 
     @pytest.mark.parametrize("fetch", [True, False])

@@ -69,7 +69,7 @@ class FakeAgentLayers:
 
     def _may_use(self, agent: Agent) -> bool:
         named = self.catalogue is None or agent.name in self.catalogue
-        known = {one.name for one in allowed(self.catalogue)}
+        known = {known_agent.name for known_agent in allowed(self.catalogue)}
         return named if is_added(agent.name) else agent.name in known
 
     def _offer(self, agent: Agent, version: str | None) -> OfferedAgent:
@@ -110,8 +110,8 @@ class FakeAgentShelf:
     def list(self) -> Sequence[InstalledAgent]:
         """See the port."""
         return [
-            InstalledAgent(one, self._versions(one), one.name in self.on_host)
-            for one in (*self.agents, *map(added_agent, self.added))
+            InstalledAgent(agent, self._versions(agent), agent.name in self.on_host)
+            for agent in (*self.agents, *map(added_agent, self.added))
         ]
 
     def add(
@@ -123,7 +123,7 @@ class FakeAgentShelf:
     ) -> Layer:
         """See the port. Its registries have every package, in the version 1.0."""
         definition = read_definition(wanted)
-        if any(one.name == definition.name for one in self.added):
+        if any(definition.name == definition.name for definition in self.added):
             raise Conflict(f"{wanted.name} was added already")
         if not definition.package:
             self.added.append(definition)
@@ -159,27 +159,29 @@ class FakeAgentShelf:
         """See the port."""
         self.asked.append((name, version))
         agent, wanted = self._find(name, version)
-        gone = [one for one in self._versions(agent) if wanted in (None, one)]
-        known = [one for one in self.added if added_agent(one).name == agent.name]
+        gone = [number for number in self._versions(agent) if wanted in (None, number)]
+        known = [
+            definition for definition in self.added if added_agent(definition).name == agent.name
+        ]
         if known and wanted is None:
             self.added.remove(known[0])
             self.installed.pop(agent.name, None)
-            return [_layer(agent, one) for one in gone] or [Layer(agent.name, "", "")]
+            return [_layer(agent, number) for number in gone] or [Layer(agent.name, "", "")]
         if not gone:
             raise NotFound(f"{agent.name} {wanted or ''} is not installed")
-        for one in gone:
-            self.installed[agent.name].remove(one)
-        return [_layer(agent, one) for one in gone]
+        for number in gone:
+            self.installed[agent.name].remove(number)
+        return [_layer(agent, number) for number in gone]
 
     def _find(self, name: str, version: str | None) -> tuple[Agent, str | None]:
         """Return the agent and the version of `name`, which may be `name@version`. Raises
         `NotFound`, `Invalid`."""
-        bare, said = split_reference(name if version is None else f"{name}@{version}")
+        bare, number = split_reference(name if version is None else f"{name}@{version}")
         if not is_added(bare):
-            return find(bare), said
-        for one in map(added_agent, self.added):
-            if one.name == bare:
-                return one, said
+            return find(bare), number
+        for agent in map(added_agent, self.added):
+            if agent.name == bare:
+                return agent, number
         raise NotFound(f"no agent is called {bare[:80]!r}; added so far: none")
 
     def _versions(self, agent: Agent) -> tuple[str, ...]:

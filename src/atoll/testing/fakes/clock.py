@@ -18,7 +18,7 @@ class VirtualClock:
     def awaited(self, seconds: float) -> bool:
         """Report whether somebody sleeps for exactly so many more seconds."""
         deadline = self._now + timedelta(seconds=seconds)
-        return any(one == deadline for one, _ in self._sleepers)
+        return any(due == deadline for due, _ in self._sleepers)
 
     async def sleep_until(self, deadline: datetime) -> None:
         """See the port."""
@@ -35,4 +35,4 @@ class VirtualClock:
         for deadline, event in self._sleepers:
             if deadline <= self._now:
                 event.set()
-        self._sleepers = [one for one in self._sleepers if one[0] > self._now]
+        self._sleepers = [sleeper for sleeper in self._sleepers if sleeper[0] > self._now]

@@ -87,11 +87,11 @@ class FakeDatabase:
         return self._copied(headway)
 
     def _copied(self, headway: Headway | None) -> tuple[TableCopy, ...]:
-        found = self.rows or {}
+        tables = self.rows or {}
         if headway is not None:
-            whole = sum(map(len, found.values()))
+            whole = sum(map(len, tables.values()))
             headway(whole, whole)
-        return tuple(TableCopy(name, len(rows), _digest(rows)) for name, rows in found.items())
+        return tuple(TableCopy(name, len(rows), _digest(rows)) for name, rows in tables.items())
 
     def _note(self, call: str) -> None:
         self.calls.append(call)

@@ -84,16 +84,16 @@ class FakeDrive:
     async def page(self, access: DriveAccess, query: DriveQuery) -> DrivePage:
         """See the port."""
         self._enter(access)
-        found = [
-            one.file
-            for one in self.kept.values()
-            if (query.name.lower() in one.file.name.lower() if query.name else
-                one.folder == query.folder)
+        files = [
+            entry.file
+            for entry in self.kept.values()
+            if (query.name.lower() in entry.file.name.lower() if query.name else
+                entry.folder == query.folder)
         ]  # fmt: skip
-        found.sort(key=lambda one: (one.media_type != FOLDER_TYPE, one.name))
+        files.sort(key=lambda file: (file.media_type != FOLDER_TYPE, file.name))
         begin = int(query.cursor or 0)
         end = begin + query.limit
-        return DrivePage(tuple(found[begin:end]), str(end) if end < len(found) else "")
+        return DrivePage(tuple(files[begin:end]), str(end) if end < len(files) else "")
 
     @asynccontextmanager
     async def open(

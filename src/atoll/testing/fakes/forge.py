@@ -51,13 +51,13 @@ class FakeForge:
 
     async def pulls(self, at: ForgeRepository, branch: str) -> Sequence[PullRequest]:
         """See the port."""
-        return tuple(one for one in reversed(self._at(at).pulls) if one.branch == branch)
+        return tuple(pull for pull in reversed(self._at(at).pulls) if pull.branch == branch)
 
     async def open_pull(self, at: ForgeRepository, new: NewPull) -> PullRequest:
         """See the port."""
         there = self._at(at)
         opened = any(
-            one.branch == new.branch and one.state is PullState.OPEN for one in there.pulls
+            pull.branch == new.branch and pull.state is PullState.OPEN for pull in there.pulls
         )
         if opened or new.branch not in there.branches or new.base not in there.branches:
             raise Conflict("The forge did not take it.", code="pull_refused")
@@ -80,8 +80,8 @@ class FakeForge:
     ) -> tuple[Sequence[Check], Sequence[ForgeComment]]:
         """See the port."""
         there = self._at(at)
-        ordered = sorted(there.comments, key=lambda one: one.at)
-        return tuple(sorted(there.checks, key=lambda one: one.name)), tuple(ordered)
+        ordered = sorted(there.comments, key=lambda comment: comment.at)
+        return tuple(sorted(there.checks, key=lambda check: check.name)), tuple(ordered)
 
     def keep(self, name: str, branches: Mapping[str, str]) -> None:
         """Keep a repository (`owner/name`) with these commits by branch, the default one first."""
@@ -99,7 +99,7 @@ class FakeForge:
     def settle(self, pull: PullRequest, state: PullState) -> None:
         """Merge or close a pull request, as a person does at the site."""
         for there in self.kept.values():
-            there.pulls = [replace(one, state=state) if one == pull else one for one in there.pulls]
+            there.pulls = [replace(p, state=state) if p == pull else p for p in there.pulls]
 
     def _enter(self, at: ForgeRepository) -> None:
         self.tokens.append(at.token)
@@ -110,7 +110,7 @@ class FakeForge:
 
     def _at(self, at: ForgeRepository) -> RepositoryAtForge:
         self._enter(at)
-        found = self.kept.get(f"{at.owner}/{at.name}")
-        if found is None:
+        repository = self.kept.get(f"{at.owner}/{at.name}")
+        if repository is None:
             raise NotFound("The forge shows no such repository.")
-        return found
+        return repository

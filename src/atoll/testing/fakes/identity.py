@@ -27,7 +27,7 @@ class FakeIdentityProvider:
 
     def revoke(self, subject: str) -> None:
         """End a person's logins."""
-        self._grants = {text: one for text, one in self._grants.items() if one != subject}
+        self._grants = {text: owner for text, owner in self._grants.items() if owner != subject}
 
     async def begin(self, realm: Realm, begun: PendingLogin) -> str:
         """See the port."""

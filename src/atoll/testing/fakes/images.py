@@ -108,7 +108,7 @@ def _unpacked(name: str, source: Path, place: Path) -> Tree:
     """Unpack a tar whole or not at all. Raises `Invalid`."""
     try:
         with tarfile.open(source, "r:") as archive:
-            members = [one for one in archive if ".." not in Path(one.name).parts]
+            members = [member for member in archive if ".." not in Path(member.name).parts]
             for member in members:
                 member.name = member.name.lstrip("/")
             archive.extractall(place, members)  # noqa: S202  no name of theirs leads out

@@ -28,7 +28,8 @@ class FakeKeptShelf:
 
     async def list(self) -> tuple[KeptWorktree, ...]:
         """See the port."""
-        return tuple(sorted(self.worktrees.values(), key=lambda one: one.kept_at, reverse=True))
+        worktrees = self.worktrees.values()
+        return tuple(sorted(worktrees, key=lambda worktree: worktree.kept_at, reverse=True))
 
     async def find(self, kept_id: str) -> KeptWorktree:
         """See the port."""
@@ -77,14 +78,14 @@ class FakeKeptDraft:
             await self.admit(sum(map(len, self.files.values())) + len(whole))
         self.files[name] = whole
 
-    async def commit(self, kept: KeptWorktree) -> KeptWorktree:
+    async def commit(self, worktree: KeptWorktree) -> KeptWorktree:
         """See the port."""
         if self.shelf.failure is not None:
             raise self.shelf.failure
         if self.kept_id in self.shelf.worktrees:
             raise Conflict(f"a worktree {self.kept_id} is kept already")
         size = sum(map(len, self.files.values()))
-        whole = replace(kept, bytes=size, path=f"/fake/{self.kept_id}")
+        whole = replace(worktree, bytes=size, path=f"/fake/{self.kept_id}")
         self.shelf.worktrees[self.kept_id] = whole
         self.shelf.files[self.kept_id] = self.files
         return whole

@@ -94,9 +94,9 @@ class WorkerInMemory:
     def page(self, after: int, limit: int) -> dict[str, Any]:
         """Return entries above `after`."""
         floor = max(after, self._acknowledged)
-        found = [one for one in self._entries if one["n"] > floor][:limit]
+        entries = [entry for entry in self._entries if entry["n"] > floor][:limit]
         last, full = len(self._entries), False
-        return {"entries": found, "last": last, "acknowledged": self._acknowledged, "full": full}
+        return {"entries": entries, "last": last, "acknowledged": self._acknowledged, "full": full}
 
     def acknowledge(self, n: int) -> None:
         """Hide entries up to `n`."""
@@ -199,7 +199,8 @@ class FakeRuntimes:
                 idle = {"idle_seconds": self.idle_seconds, "unused_seconds": used}
                 return 200, _HEALTH | idle | self.health
             case "/journal":
-                entries = [one for one in self.journal if int(str(one["n"])) > int(query["after"])]
+                after = int(query["after"])
+                entries = [entry for entry in self.journal if int(str(entry["n"])) > after]
                 return 200, {"entries": entries, "last": len(self.journal), "dropped": 0}
             case "/journal/ack" | "/farewell":
                 return 204, None

@@ -25,7 +25,7 @@ class FakeMetrics:
 
     def count(self, metric: Metric, *labels: str, by: float = 1) -> None:
         """See the port."""
-        known = sum(1 for one, _ in self.counted if one == metric)
+        known = sum(1 for other, _ in self.counted if other == metric)
         if (metric, labels) not in self.counted and known >= MAX_SERIES:
             labels = (OTHER,) * len(labels)
         self.counted[(metric, labels)] += by
@@ -41,30 +41,33 @@ class FakeMetrics:
     async def page(self) -> bytes:
         """See the port."""
         lines = [
-            _line(one.name, one.labels, labels, value)
-            for (one, labels), value in self.counted.items()
+            _line(counter.name, counter.labels, labels, value)
+            for (counter, labels), value in self.counted.items()
         ]
-        for (one, labels), seconds in self.observed.items():
-            for bound in (*one.buckets, float("inf")):
+        for (histogram, labels), seconds in self.observed.items():
+            for bound in (*histogram.buckets, float("inf")):
                 spelled = "+Inf" if bound == float("inf") else str(float(bound))
                 below = sum(each <= bound for each in seconds)
-                named = ((*one.labels, "le"), (*labels, spelled))
-                lines.append(_line(f"{one.name}_bucket", *named, below))
-            lines.append(_line(f"{one.name}_count", one.labels, labels, len(seconds)))
-            lines.append(_line(f"{one.name}_sum", one.labels, labels, sum(seconds)))
+                named = ((*histogram.labels, "le"), (*labels, spelled))
+                lines.append(_line(f"{histogram.name}_bucket", *named, below))
+            lines.append(_line(f"{histogram.name}_count", histogram.labels, labels, len(seconds)))
+            lines.append(_line(f"{histogram.name}_sum", histogram.labels, labels, sum(seconds)))
         for metric, read in self.readings.values():
             try:
-                found = await read()
+                figures = await read()
             except Exception:  # noqa: BLE001, S112 - as the port promises
                 continue
             lines += [
-                _line(metric.name, metric.labels, labels, value) for labels, value in found.items()
+                _line(metric.name, metric.labels, labels, value)
+                for labels, value in figures.items()
             ]
         return "".join(f"{line}\n" for line in lines).encode()
 
 
 def _line(name: str, names: tuple[str, ...], labels: tuple[str, ...], value: float) -> str:
-    escaped = (one.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n") for one in labels)
+    escaped = (
+        label.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n") for label in labels
+    )
     pairs = ",".join(f'{key}="{text}"' for key, text in zip(names, escaped, strict=True))
     return f"{name}{{{pairs}}} {float(value)}" if pairs else f"{name} {float(value)}"
 
@@ -105,16 +108,16 @@ class FakeTracer:
         """The finished spans."""
         own = [
             ExportedSpan(
-                one.name,
-                one.place.trace_id,
-                one.place.span_id,
-                one.parent_id,
+                span.name,
+                span.place.trace_id,
+                span.place.span_id,
+                span.parent_id,
                 "atoll-control",
-                one.failed,
-                one.attributes,
+                span.failed,
+                span.attributes,
             )
-            for one in self._open
-            if one.ended and one.place.sampled
+            for span in self._open
+            if span.ended and span.place.sampled
         ]
         return [*own, *self._recorded]
 
@@ -143,19 +146,19 @@ class FakeTracer:
 
     def record(self, spans: Iterable[SpanRecord]) -> None:
         """See the port."""
-        for one in spans:
+        for span in spans:
             attributes: dict[str, str | int] = {
-                "http.response.status_code": one.status,
-                "atoll.request_id": one.request_id,
+                "http.response.status_code": span.status,
+                "atoll.request_id": span.request_id,
             }
             self._recorded.append(
                 ExportedSpan(
-                    one.name,
-                    one.trace_id,
-                    one.span_id,
-                    one.parent_id,
+                    span.name,
+                    span.trace_id,
+                    span.span_id,
+                    span.parent_id,
                     "atoll-runtime",
-                    one.status >= 500,
+                    span.status >= 500,
                     attributes,
                 )
             )

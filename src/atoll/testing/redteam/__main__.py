@@ -66,10 +66,10 @@ def attempts(
 ) -> Iterator[Outcome]:
     """Yield every outcome, as it comes. Raises `AtollError` when there is no sandbox to attack."""
     with (
-        sandbox_of(server, profile, keep=keep) as (target, told),
+        sandbox_of(server, profile, keep=keep) as (target, record),
         _canaries(target) as canaries,
     ):
-        yield from _inside(target, _facts(target, told, canaries, abuse=abuse))
+        yield from _inside(target, _facts(target, record, canaries, abuse=abuse))
         for number, name, act in ATTEMPTS:
             try:
                 got = act(target, canaries)
@@ -81,16 +81,16 @@ def attempts(
 
 def _inside(target: AttackTarget, facts: dict[str, Any]) -> Iterator[Outcome]:
     target.put(PROGRAM, archive(facts))
-    said = target.run("python3", f"/workspace/{PROGRAM}")
-    for line in said.splitlines():
+    output = target.run("python3", f"/workspace/{PROGRAM}")
+    for line in output.splitlines():
         yield Outcome(**json.loads(line))
 
 
 def _facts(
-    target: AttackTarget, told: dict[str, Any], canaries: Canaries, *, abuse: bool
+    target: AttackTarget, record: dict[str, Any], canaries: Canaries, *, abuse: bool
 ) -> dict[str, Any]:
     """Return the facts about the sandbox that the attempts inside need."""
-    profile = target.must("GET", f"/v1/profiles/{told['profile']['id']}")
+    profile = target.must("GET", f"/v1/profiles/{record['profile']['id']}")
     recipe = profile.get("document") or profile
     network = target.must("GET", target.here("/network"))
     host, port = target.place
@@ -98,7 +98,7 @@ def _facts(
         "abuse": abuse,
         "mode": network["mode"],
         "host_ports": network["host_ports"] if network["mode"] == "host-only" else [],
-        "degraded": told["isolation"]["degraded"],
+        "degraded": record["isolation"]["degraded"],
         "root_writable": recipe.get("root") == "overlay",
         "memory_mb": (recipe.get("resources") or {}).get("memory_mb"),
         "canary": disguised(canaries.kept),
@@ -116,9 +116,9 @@ def _canaries(target: AttackTarget) -> Iterator[Canaries]:
         *(f"RT_SHOWN_{mark}", f"canary-{secrets.token_urlsafe(18)}"),
     )
     scope = f"sandbox:{target.sandbox}"
-    kept = {"value": made.kept, "scope": scope, "env": made.kept_name}
+    hidden = {"value": made.kept, "scope": scope, "env": made.kept_name}
     shown = {"value": made.exposed, "scope": scope, "env": made.exposed_name, "kind": "env"}
-    target.must("PUT", f"/v1/secrets/{made.kept_name}", kept)
+    target.must("PUT", f"/v1/secrets/{made.kept_name}", hidden)
     target.must("PUT", f"/v1/secrets/{made.exposed_name}", {**shown, "broker_protected": False})
     try:
         yield made

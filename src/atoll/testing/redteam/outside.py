@@ -93,28 +93,31 @@ def _join(*texts: str) -> str:
 def links(target: AttackTarget, _canaries: Canaries) -> str:
     """Use links and paths that lead out of the workspace (threats 4, 6)."""
     target.run("python3", "-c", TRAPS)
-    paths = [*map(quote, LINKS), *(one if "%" in one else quote(one) for one in SPELLINGS)]
-    found = []
+    spellings = (path if "%" in path else quote(path) for path in SPELLINGS)
+    paths = [*map(quote, LINKS), *spellings]
+    failures = []
     for path in paths:
         for method in ("GET", "PUT"):
             answer = target.ask(
                 method, target.here(f"/files/content?path={path}"), b"" if method == "PUT" else None
             )
-            found.append(_wrong(f"{method} {path}", answer))
-        found.append(_wrong(f"list {path}", target.ask("GET", target.here(f"/files?path={path}"))))
-    return _join(*found)
+            failures.append(_wrong(f"{method} {path}", answer))
+        answer = target.ask("GET", target.here(f"/files?path={path}"))
+        failures.append(_wrong(f"list {path}", answer))
+    return _join(*failures)
 
 
 def pipes(target: AttackTarget, _canaries: Canaries) -> str:
     """Read files that never end, or never begin (threat 7)."""
     target.run("python3", "-c", TRAPS)
-    found = []
+    failures = []
     for path in WAITING:
         began = time.monotonic()
         answer = target.ask("GET", target.here(f"/files/content?path={path}"), seconds=30)
         took = time.monotonic() - began
-        found += [_wrong(path, answer), f"{path} took {took:.0f} s" if took > SLOW_SECONDS else ""]
-    return _join(*found)
+        delay = f"{path} took {took:.0f} s" if took > SLOW_SECONDS else ""
+        failures += [_wrong(path, answer), delay]
+    return _join(*failures)
 
 
 def odd_names(target: AttackTarget, _canaries: Canaries) -> str:
@@ -141,50 +144,50 @@ def sizes(target: AttackTarget, _canaries: Canaries) -> str:
     """Set terminal sizes beyond all reason (threat 47)."""
     opened = target.must("POST", target.here("/terminals"), {"argv": ["cat"]})
     path = target.here(f"/terminals/{opened['terminal_id']}")
-    found = []
+    failures = []
     for cols, rows in ((65535, 65535), (0, 0), (-1, -1), (1 << 40, 1)):
         answer = target.ask("POST", f"{path}/resize", {"cols": cols, "rows": rows})
-        found.append(f"{cols}x{rows}: {answer.status}" if answer.status >= 500 else "")
-    told = target.ask("GET", path).told or {}
-    size = (told.get("cols", 0), told.get("rows", 0))
-    found.append(f"it is {size} now" if size > (1000, 500) or min(size) < 1 else "")
+        failures.append(f"{cols}x{rows}: {answer.status}" if answer.status >= 500 else "")
+    terminal = target.ask("GET", path).told or {}
+    size = (terminal.get("cols", 0), terminal.get("rows", 0))
+    failures.append(f"it is {size} now" if size > (1000, 500) or min(size) < 1 else "")
     target.ask("DELETE", path)
-    return _join(*found)
+    return _join(*failures)
 
 
 def masked(target: AttackTarget, canaries: Canaries) -> str:
     """Print an exposed secret plainly, backwards and encoded (threat 84)."""
-    said = target.run("python3", "-c", SPELL.replace("NAME", canaries.exposed_name))
-    target.heard.append(said.encode())
+    output = target.run("python3", "-c", SPELL.replace("NAME", canaries.exposed_name))
+    target.heard.append(output.encode())
     encoded = base64.b64encode(canaries.exposed.encode()).decode().rstrip("=")
     forms = (canaries.exposed, canaries.exposed[::-1], encoded)
-    return _join(*(f"shown as {form[:6]}…" for form in forms if form in said))
+    return _join(*(f"shown as {form[:6]}…" for form in forms if form in output))
 
 
 def approvals(target: AttackTarget, canaries: Canaries) -> str:
     """Use a new host, which is refused, and approve it with a token alone (threats 91, 96)."""
     host = "atoll-redteam.example.com"
     code = ASK.replace("NAME", canaries.kept_name).replace("HOST", host)
-    said = target.run("python3", "-c", code)
-    if "domain_not_approved" not in said:
-        return f"the broker answered {said[:200]}"
-    found = []
-    for one in _questions(target, host):
-        path = f"/v1/approvals/{one['approval_id']}"
-        yes = {"for": "sandbox", "shown": one["digest"]}
+    output = target.run("python3", "-c", code)
+    if "domain_not_approved" not in output:
+        return f"the broker answered {output[:200]}"
+    failures = []
+    for approval in _questions(target, host):
+        path = f"/v1/approvals/{approval['approval_id']}"
+        yes = {"for": "sandbox", "shown": approval["digest"]}
         for body in (yes, {**yes, "words": "bada-bada"}, {**yes, "interactive": True}):
             for head in ({}, {"X-Atoll-Interactive": "true"}, {"Authorization": ""}):
                 answer = target.ask("POST", f"{path}/approve", body, headers=head)
-                found.append(_wrong("approve", answer))
+                failures.append(_wrong("approve", answer))
         target.ask("POST", f"{path}/deny", {})
-    return _join(*found) if found else "the question never came"
+    return _join(*failures) if failures else "the question never came"
 
 
 def _questions(target: AttackTarget, host: str) -> list[dict[str, str]]:
     deadline = time.monotonic() + SLOW_SECONDS
     while time.monotonic() < deadline:
-        told = target.ask("GET", "/v1/approvals?state=pending").told or {}
-        asked = [one for one in told.get("approvals", ()) if host in json.dumps(one)]
+        page = target.ask("GET", "/v1/approvals?state=pending").told or {}
+        asked = [approval for approval in page.get("approvals", ()) if host in json.dumps(approval)]
         if asked:
             return asked
         time.sleep(0.1)
@@ -193,16 +196,16 @@ def _questions(target: AttackTarget, host: str) -> list[dict[str, str]]:
 
 def closed_doors(target: AttackTarget, _canaries: Canaries) -> str:
     """Use no credential, a wrong one, one in an address, and unknown ids (threats 104, 111)."""
-    found = []
+    failures = []
     for path in (*CLOSED, target.here(""), target.here("/files")):
         for head in WITHOUT:
-            found.append(_wrong(f"{path} {head}", target.ask("GET", path, headers=head)))
+            failures.append(_wrong(f"{path} {head}", target.ask("GET", path, headers=head)))
         inside = f"{path}?token={target.token}&access_token={target.token}"
-        said = target.ask("GET", inside, headers={"Authorization": ""})
-        found.append(_wrong(f"{path}?token=", said))
+        answer = target.ask("GET", inside, headers={"Authorization": ""})
+        failures.append(_wrong(f"{path}?token=", answer))
     absent = target.ask("GET", "/v1/sandboxes/sb_aaaaaaaaaaaaaaaa")
-    found.append("" if absent.status == 404 else f"an unknown id: {absent.status}")
-    return _join(*found)
+    failures.append("" if absent.status == 404 else f"an unknown id: {absent.status}")
+    return _join(*failures)
 
 
 def lies(target: AttackTarget, _canaries: Canaries) -> str:
@@ -219,42 +222,42 @@ def lies(target: AttackTarget, _canaries: Canaries) -> str:
 
 def foreign_pages(target: AttackTarget, _canaries: Canaries) -> str:
     """Send writing requests and sockets from foreign pages, and foreign names (threat 112)."""
-    found = []
+    failures = []
     for origin in ORIGINS:
         head = {"Origin": origin, "Cookie": "atoll_session=x", "Authorization": ""}
-        found.append(_wrong(origin, target.ask("POST", "/v1/sandboxes", {}, headers=head)))
+        failures.append(_wrong(origin, target.ask("POST", "/v1/sandboxes", {}, headers=head)))
         upgrade = {
             **{"Origin": origin, "Connection": "Upgrade", "Upgrade": "websocket"},
             **{"Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="},
         }
         answer = target.ask("GET", target.here("/terminals/x/attach"), headers=upgrade)
-        found.append(_wrong(f"attach from {origin}", answer))
+        failures.append(_wrong(f"attach from {origin}", answer))
     if target.url.startswith("http:"):
-        said = "GET /v1/sandboxes HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n"
-        named = target.raw(f"{said}Authorization: Bearer {target.token}\r\n\r\n".encode())
-        found.append(_wrong("a foreign Host", named))
-    return _join(*found)
+        start = "GET /v1/sandboxes HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n"
+        named = target.raw(f"{start}Authorization: Bearer {target.token}\r\n\r\n".encode())
+        failures.append(_wrong("a foreign Host", named))
+    return _join(*failures)
 
 
 def remotes(target: AttackTarget, _canaries: Canaries) -> str:
     """Name remotes that lead to this machine, or run something (threat 119)."""
-    found = []
+    failures = []
     for url in INNER_REMOTES:
         answer = target.ask("POST", "/v1/repositories/fetch", {"repo_url": url})
-        found.append(_wrong(url, answer, allow=(502, 503)))
-    return _join(*found)
+        failures.append(_wrong(url, answer, allow=(502, 503)))
+    return _join(*failures)
 
 
 def flood(target: AttackTarget, _canaries: Canaries) -> str:
     """Print without end, while other requests are served (threat 54)."""
     body = {"argv": ["yes"], "timeout": 3, "max_output_bytes": 65536}
     answer = target.ask("POST", target.here("/exec"), body)
-    kept = len(base64.b64decode((answer.told or {}).get("stdout", "")))
+    size = len(base64.b64decode((answer.told or {}).get("stdout", "")))
     began = time.monotonic()
     target.ask("GET", "/v1/sandboxes")
     slow = time.monotonic() - began
     return _join(
-        f"{kept} bytes were kept" if kept > 65536 else "",
+        f"{size} bytes were kept" if size > 65536 else "",
         f"the next answer took {slow:.1f} s" if slow > SLOW_SECONDS else "",
     )
 
@@ -262,7 +265,7 @@ def flood(target: AttackTarget, _canaries: Canaries) -> str:
 def tracebacks(target: AttackTarget, _canaries: Canaries) -> str:
     """Search every answer for the program's own source lines."""
     telling = re.compile(rb"Traceback \(most recent|File \"/[^\"]+\.py\", line|site-packages")
-    return _join(*(repr(said[:160]) for said in target.heard if telling.search(said)))
+    return _join(*(repr(body[:160]) for body in target.heard if telling.search(body)))
 
 
 def leaks(target: AttackTarget, canaries: Canaries) -> str:
@@ -270,7 +273,7 @@ def leaks(target: AttackTarget, canaries: Canaries) -> str:
     for path in ("/v1/events?limit=500", "/v1/secrets", target.here("/logs"), target.here("")):
         target.ask("GET", path)
     values = (canaries.kept.encode(), canaries.exposed.encode())
-    return _join(*(repr(said[:80]) for said in target.heard if any(v in said for v in values)))
+    return _join(*(repr(body[:80]) for body in target.heard if any(v in body for v in values)))
 
 
 ATTEMPTS: tuple[tuple[str, str, Try], ...] = (

@@ -17,11 +17,11 @@ MASK = 0x5A
 
 def archive(facts: Mapping[str, Json]) -> bytes:
     """Return a zip application (PEP 441) that holds the attempts and `facts`."""
-    told = {**facts, "calls": _calls()}
+    document = {**facts, "calls": _calls()}
     into = io.BytesIO()
     with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("__main__.py", MAIN)
-        packed.writestr("inside/facts.json", json.dumps(told))
+        packed.writestr("inside/facts.json", json.dumps(document))
         for module in sorted(INSIDE.glob("*.py")):
             packed.writestr(f"inside/{module.name}", module.read_text())
     return into.getvalue()
@@ -29,7 +29,7 @@ def archive(facts: Mapping[str, Json]) -> bytes:
 
 def disguised(value: str) -> str:
     """Return a value masked, so that the archive does not hold it."""
-    return bytes(one ^ MASK for one in value.encode()).hex()
+    return bytes(byte ^ MASK for byte in value.encode()).hex()
 
 
 def _calls() -> dict[str, dict[str, int]]:

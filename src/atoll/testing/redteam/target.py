@@ -87,30 +87,31 @@ class AttackTarget:
         words."""
         answer = self.ask(method, path, body, seconds=LONGEST_SECONDS)
         if not 200 <= answer.status < 300:
-            told = answer.body.decode(errors="replace")[:500]
-            raise Failed(f"{method} {path} was answered {answer.status}: {told}")
+            problem = answer.body.decode(errors="replace")[:500]
+            raise Failed(f"{method} {path} was answered {answer.status}: {problem}")
         return answer.told
 
     def run(self, *argv: str, timeout: float = LONGEST_SECONDS) -> str:
         """Run a command inside; return its output. Raises `Failed` when it does not succeed."""
         body = {"argv": [*argv], "timeout": timeout, "max_output_bytes": MAX_ANSWER}
-        told = self.must("POST", self.here("/exec"), body)
-        said = base64.b64decode(told["stdout"]).decode(errors="replace")
-        if told["exit_code"] != 0:
-            more = base64.b64decode(told["stderr"]).decode(errors="replace")
-            how = told["signal"] or told["exit_code"]
-            raise Failed(f"{argv[0]} inside ended by {how}, and said last: {(said + more)[-1000:]}")
-        return said
+        outcome = self.must("POST", self.here("/exec"), body)
+        output = base64.b64decode(outcome["stdout"]).decode(errors="replace")
+        if outcome["exit_code"] != 0:
+            more = base64.b64decode(outcome["stderr"]).decode(errors="replace")
+            how = outcome["signal"] or outcome["exit_code"]
+            words = (output + more)[-1000:]
+            raise Failed(f"{argv[0]} inside ended by {how}, and said last: {words}")
+        return output
 
     def put(self, path: str, data: bytes) -> None:
         """Write a file in the workspace."""
         self.must("PUT", self.here(f"/files/content?path={quote(path)}"), data)
 
-    def raw(self, said: bytes) -> AttackResponse:
+    def raw(self, request: bytes) -> AttackResponse:
         """Send bytes unchanged, to a plain http server."""
         try:
             with socket.create_connection(self.place, SECONDS) as link:
-                link.sendall(said)
+                link.sendall(request)
                 heard = link.recv(65536)
         except OSError:
             heard = b""
@@ -126,12 +127,12 @@ def sandbox_of(
     """Make a sandbox for the attempts, and remove it afterwards; yield it as a target, and its
     record. Raises `Failed` when it does not start."""
     body = {"profile": profile, "ttl": "1h"}
-    told = server.must("POST", "/v1/sandboxes?wait=ready", body)
-    target = replace(server, sandbox=told["sandbox_id"])
+    record = server.must("POST", "/v1/sandboxes?wait=ready", body)
+    target = replace(server, sandbox=record["sandbox_id"])
     try:
-        if told["state"] not in ("ready", "active"):
-            raise Failed(f"sandbox {target.sandbox} is {told['state']}: {told.get('reason')}")
-        yield target, told
+        if record["state"] not in ("ready", "active"):
+            raise Failed(f"sandbox {target.sandbox} is {record['state']}: {record.get('reason')}")
+        yield target, record
     finally:
         if not keep:
             target.ask("DELETE", target.here("?wait=true"), seconds=LONGEST_SECONDS)

@@ -67,10 +67,10 @@ def desktop_wall(options: DesktopOptions) -> LocalWall:
 
 def codex_program(named: Path | None) -> Path:
     """Return the program of Codex itself, not the script of npm that starts it. Raises `Failed`."""
-    found = shutil.which("codex") if named is None else str(named)
-    if found is None or not Path(found).is_file():
+    program = shutil.which("codex") if named is None else str(named)
+    if program is None or not Path(program).is_file():
         raise Failed("codex is not found: install it, or name its program with --codex")
-    script = Path(found).resolve()
+    script = Path(program).resolve()
     for above in script.parents:
         if above.name == "node_modules":
             for native in sorted(above.glob(_NATIVE)):
@@ -139,7 +139,7 @@ def _network(options: DesktopOptions) -> Network:
     the named ports of this machine."""
     if not options.host_ports:
         return Network(mode="full")
-    rules = tuple(EgressRule(host=one, origin="desktop") for one in VENDOR_HOSTS)
+    rules = tuple(EgressRule(host=host, origin="desktop") for host in VENDOR_HOSTS)
     return Network(mode="host-only", rules=rules, host_ports=options.host_ports)
 
 

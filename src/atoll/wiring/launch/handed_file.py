@@ -47,12 +47,12 @@ def hand_over_named(home: Path, uid: int, environ: Mapping[str, str]) -> dict[st
     """Return for each private file of ours alone that a setting names a path where `uid` reads it
     in this process. A file that is not there, or that others own or read, is left as it is: the
     control plane judges it."""
-    found = {}
+    paths = {}
     for name in sorted({*_of_file(home), *_of_environ(environ)}):
         data = _read_own(Path(name)) if Path(name).is_absolute() else None
         if data is not None:
-            found[name] = _keep(Path(name).name, data, uid)
-    return found
+            paths[name] = _keep(Path(name).name, data, uid)
+    return paths
 
 
 def replace_named(settings: Mapping[str, object], handed: Mapping[str, str]) -> dict[str, object]:
@@ -67,7 +67,7 @@ def _replaced(name: str, value: object, handed: Mapping[str, str]) -> object:
         case dict():
             return replace_named(value, handed)
         case list():
-            return [_replaced("", one, handed) for one in value]
+            return [_replaced("", part, handed) for part in value]
         case _:
             return value
 
@@ -115,8 +115,8 @@ def _named_strings(value: object, name: str = "") -> Iterator[str]:
     if isinstance(value, str) and name in NAMED:
         yield value
     elif isinstance(value, dict):
-        for inner, one in value.items():
-            yield from _named_strings(one, inner)
+        for inner, part in value.items():
+            yield from _named_strings(part, inner)
     elif isinstance(value, list):
-        for one in value:
-            yield from _named_strings(one)
+        for part in value:
+            yield from _named_strings(part)

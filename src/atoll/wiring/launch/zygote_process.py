@@ -107,8 +107,8 @@ def start(home: Home) -> StartLink | None:
     the link unless `keep` was sent on it. Raises `Failed` with its message."""
     answer = ask(home, wire.Report())
     if isinstance(answer, wire.Reported):
-        if told := other_build(answer):
-            print(f"atoll: {told}. To renew it: {RENEW}", file=sys.stderr)
+        if build := other_build(answer):
+            print(f"atoll: {build}. To renew it: {RENEW}", file=sys.stderr)
         return None
     read, write = os.pipe()
     link, theirs = StartLink.pair()
@@ -178,9 +178,14 @@ def python(module: str, *arguments: str) -> list[str]:
 
 def environment() -> dict[str, str]:
     """Return a small environment: what a shell happened to hold does not live on in the zygote."""
-    kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    variables = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    return {**kept, "PATH": path, "HOME": "/", "PYTHONPATH": str(Path(atoll.__file__).parents[1])}
+    return {
+        **variables,
+        "PATH": path,
+        "HOME": "/",
+        "PYTHONPATH": str(Path(atoll.__file__).parents[1]),
+    }
 
 
 def end(home: Home) -> None:

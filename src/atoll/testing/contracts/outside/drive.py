@@ -91,7 +91,7 @@ class CloudDriveContract(ABC):
         self, drive: CloudDrive, access: DriveAccess
     ) -> None:
         root = await drive.page(access, DriveQuery())
-        assert [one.id for one in root.files] == ["docs", "notes"]
+        assert [file.id for file in root.files] == ["docs", "notes"]
         assert root.files[0].is_folder and root.files[1].size == len(NOTES)
         assert root.following == ""
         seen: list[DriveFile] = []
@@ -103,13 +103,13 @@ class CloudDriveContract(ABC):
             if not page.following:
                 break
             query = replace(query, cursor=page.following)
-        assert len({one.id for one in seen}) == len(seen) == MANY + 1
+        assert len({file.id for file in seen}) == len(seen) == MANY + 1
 
     async def test_name_is_searched_everywhere(
         self, drive: CloudDrive, access: DriveAccess
     ) -> None:
-        found = await drive.page(access, DriveQuery(name="pape"))
-        assert [one.id for one in found.files] == ["paper"]
+        listing = await drive.page(access, DriveQuery(name="pape"))
+        assert [file.id for file in listing.files] == ["paper"]
         assert (await drive.page(access, DriveQuery(name="it's \\ not' there"))).files == ()
 
     async def test_file_comes_whole_and_document_in_a_form(

@@ -78,14 +78,14 @@ class ForgeContract(ABC):
         assert await forge.discussion(at, made) == ((), ())
         self.discuss(forge, made.number)
         checks, comments = await forge.discussion(at, made)
-        assert [(one.name, one.state) for one in checks] == [
+        assert [(check.name, check.state) for check in checks] == [
             ("lint", CheckState.PASSED),
             ("tests", CheckState.FAILED),
         ]
-        said = {one.text: (one.path, one.line) for one in comments}
-        assert said == {"Not yet.": (None, None), "Why two?": ("src/a.py", 3)}
-        assert all(one.author for one in comments)
-        assert list(comments) == sorted(comments, key=lambda one: one.at)
+        remarks = {comment.text: (comment.path, comment.line) for comment in comments}
+        assert remarks == {"Not yet.": (None, None), "Why two?": ("src/a.py", 3)}
+        assert all(comment.author for comment in comments)
+        assert list(comments) == sorted(comments, key=lambda comment: comment.at)
 
     async def test_token_that_ended_is_forbidden(self, forge: Forge, at: ForgeRepository) -> None:
         self.refuse(forge)

@@ -43,35 +43,35 @@ class AgentIssuerContract(ABC):
         """Log in by device code."""
         device = await issuer.begin()
         self.confirm(issuer, device)
-        found = await issuer.poll(device)
-        assert isinstance(found, LoginTokens)
-        return found
+        tokens = await issuer.poll(device)
+        assert isinstance(tokens, LoginTokens)
+        return tokens
 
     async def test_device_code_gives_tokens_once_confirmed(self, issuer: AgentIssuer) -> None:
         device = await issuer.begin()
         assert device.user_code and device.page.startswith("http")
         assert await issuer.poll(device) == StillPending()
         self.confirm(issuer, device)
-        found = await issuer.poll(device)
-        assert isinstance(found, LoginTokens) and found.life.total_seconds() > 0
-        assert found.access_token != found.refresh_token
+        tokens = await issuer.poll(device)
+        assert isinstance(tokens, LoginTokens) and tokens.life.total_seconds() > 0
+        assert tokens.access_token != tokens.refresh_token
         assert not isinstance(await issuer.poll(device), LoginTokens)
 
     async def test_secrets_are_not_shown(self, issuer: AgentIssuer) -> None:
         device = await issuer.begin()
         assert device.device_code not in repr(device)
-        found = await self.tokens(issuer)
-        assert found.access_token not in repr(found) and found.refresh_token not in repr(found)
+        tokens = await self.tokens(issuer)
+        assert tokens.access_token not in repr(tokens) and tokens.refresh_token not in repr(tokens)
 
     async def test_refused_code_gives_no_tokens(self, issuer: AgentIssuer) -> None:
         device = await issuer.begin()
         self.refuse(issuer, device)
-        found = await issuer.poll(device)
-        assert not isinstance(found, LoginTokens | StillPending | PollUnanswered)
+        outcome = await issuer.poll(device)
+        assert not isinstance(outcome, LoginTokens | StillPending | PollUnanswered)
 
     async def test_unknown_code_is_never_ready(self, issuer: AgentIssuer) -> None:
-        found = await issuer.poll(DeviceCode("dev-unknown", "NONE-NONE", "https://x.example"))
-        assert isinstance(found, LoginRefused | StillPending)
+        outcome = await issuer.poll(DeviceCode("dev-unknown", "NONE-NONE", "https://x.example"))
+        assert isinstance(outcome, LoginRefused | StillPending)
 
     async def test_browser_gives_tokens_once(self, issuer: AgentIssuer) -> None:
         url = issuer.page_of(BEGUN)

@@ -24,16 +24,16 @@ class MountGrantsContract(ABC):
 
     async def test_grant_is_found_with_the_time_of_its_writing(self, grants: MountGrants) -> None:
         self.write(grants, MANY[0])
-        (found,) = await grants.find()
-        assert found.name == MANY[0]
-        assert abs(datetime.now(UTC) - found.written_at) < timedelta(minutes=5)
+        (grant,) = await grants.find()
+        assert grant.name == MANY[0]
+        assert abs(datetime.now(UTC) - grant.written_at) < timedelta(minutes=5)
 
     async def test_those_that_are_named_are_removed_and_no_other(self, grants: MountGrants) -> None:
         for name in MANY[:3]:
             self.write(grants, name)
         await grants.remove([MANY[0], MANY[2], MANY[5]])
         await grants.remove([MANY[0]])
-        assert [one.name for one in await grants.find()] == [MANY[1]]
+        assert [grant.name for grant in await grants.find()] == [MANY[1]]
 
     async def test_many_are_removed_at_once(self, grants: MountGrants) -> None:
         for name in MANY:

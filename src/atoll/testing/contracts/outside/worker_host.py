@@ -40,16 +40,16 @@ async def heard(
     host: WorkerHost, worker: WorkerRecord, count: int, *, after: int = 0
 ) -> list[HostEntry]:
     """Return so many entries of the stream above `after`."""
-    found: list[HostEntry] = []
+    entries: list[HostEntry] = []
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while len(found) < count:
-            found += await host.stream(worker, after + len(found), wait_seconds=1)
-    return found
+        while len(entries) < count:
+            entries += await host.stream(worker, after + len(entries), wait_seconds=1)
+    return entries
 
 
 def lines_of(entries: Sequence[HostEntry]) -> list[str]:
     """Return what the agent said of itself."""
-    return [one.line for one in entries if one.line]
+    return [entry.line for entry in entries if entry.line]
 
 
 def reattached(worker: WorkerRecord) -> WorkerRecord:
@@ -122,22 +122,27 @@ class WorkerHostContract(WorkerHostHarness):
         assert isinstance(answers[0], Response)
         assert answers == [answers[0]] * 3
         entries = await heard(host, served, 1)
-        receipts = [one for one in entries if one.request_id == ping.request_id]
-        assert [one.receipt for one in receipts] == [answers[0]]
-        assert [one.n for one in entries] == list(range(1, len(entries) + 1))
+        receipts = [entry for entry in entries if entry.request_id == ping.request_id]
+        assert [entry.receipt for entry in receipts] == [answers[0]]
+        assert [entry.n for entry in entries] == list(range(1, len(entries) + 1))
 
     async def test_requests_at_once_are_each_seen_once(
         self, host: WorkerHost, worker: WorkerRecord, ping: WorkerRequest
     ) -> None:
         served = await running(host, worker)
         wanted = [_numbered(ping, n) for n in range(4)]
-        asked = [host.request(served, one, wait_ms=WAIT_MS) for one in wanted for _ in range(3)]
+        asked = [
+            host.request(served, request, wait_ms=WAIT_MS) for request in wanted for _ in range(3)
+        ]
         answers = await asyncio.gather(*asked)
-        assert all(isinstance(one, Response) for one in answers)
-        ids = {one.request_id for one in wanted}
-        entries = await _until(host, served, lambda found: ids <= {one.request_id for one in found})
-        assert sorted(one.request_id for one in entries if one.request_id in ids) == sorted(ids)
-        assert [await self.seen(host, served, one) for one in wanted] == [1] * len(wanted)
+        assert all(isinstance(answer, Response) for answer in answers)
+        ids = {request.request_id for request in wanted}
+        entries = await _until(
+            host, served, lambda stream: ids <= {entry.request_id for entry in stream}
+        )
+        receipts = [entry.request_id for entry in entries if entry.request_id in ids]
+        assert sorted(receipts) == sorted(ids)
+        assert [await self.seen(host, served, request) for request in wanted] == [1] * len(wanted)
 
     async def test_request_that_is_not_answered_is_pending_however_often(
         self, host: WorkerHost, worker: WorkerRecord
@@ -147,7 +152,7 @@ class WorkerHostContract(WorkerHostHarness):
         for wait_ms in (0, 50, 50):
             assert await host.request(served, held, wait_ms=wait_ms) is None
         entries = await host.stream(served, 0, wait_seconds=0)
-        assert held.request_id not in [one.request_id for one in entries]
+        assert held.request_id not in [entry.request_id for entry in entries]
 
     async def test_request_that_the_agent_refuses_has_the_agents_own_words(
         self, host: WorkerHost, worker: WorkerRecord
@@ -166,7 +171,7 @@ class WorkerHostContract(WorkerHostHarness):
         await self.say(host, served, *LINES)
         entries = await _until_said(host, served, len(LINES))
         assert lines_of(entries) == list(LINES)
-        assert [one.n for one in entries] == list(range(1, len(entries) + 1))
+        assert [entry.n for entry in entries] == list(range(1, len(entries) + 1))
         first = entries[0].n
         assert await heard(host, served, len(entries) - first, after=first) == entries[first:]
         last = entries[-1].n
@@ -192,8 +197,8 @@ class WorkerHostContract(WorkerHostHarness):
         served = await running(host, worker)
         async with asyncio.timeout(PATIENCE_SECONDS), live.live(served) as deltas:
             await self.say(host, served, PIECE, LINES[0])
-            found = await anext(_pieces(deltas))
-        assert found == [PIECE.encode()]
+            lines = await anext(_pieces(deltas))
+        assert lines == [PIECE.encode()]
         assert lines_of(await _until_said(host, served, 1)) == [LINES[0]]
 
     async def test_agent_that_ended_by_itself_is_told_and_another_one_serves(
@@ -219,7 +224,7 @@ class WorkerHostContract(WorkerHostHarness):
         with pytest.raises(AtollError):
             await host.request(served, _numbered(ping, 2), wait_ms=WAIT_MS)
         again = await self.reattached(host, served)
-        receipts = [await host.request(again, one, wait_ms=WAIT_MS) for one in (ping, held)]
+        receipts = [await host.request(again, request, wait_ms=WAIT_MS) for request in (ping, held)]
         assert receipts[0] == answered
         assert _code(receipts[1]) is ErrorCode.OUTCOME_UNKNOWN
         assert await self.seen(host, again, ping) == 1
@@ -245,7 +250,7 @@ class WorkerHostContract(WorkerHostHarness):
         assert (await host.provision(again)).reattached
         other = _numbered(ping, 2)
         assert isinstance(await host.request(again, other, wait_ms=WAIT_MS), Response)
-        assert [await self.seen(host, again, one) for one in (ping, other)] == [1, 1]
+        assert [await self.seen(host, again, request) for request in (ping, other)] == [1, 1]
 
     async def test_stopped_worker_is_lost_and_removed_for_good(
         self, host: WorkerHost, worker: WorkerRecord
@@ -283,7 +288,7 @@ async def _until_said(
 ) -> list[HostEntry]:
     """Return the stream from its begin until the agent said so many lines."""
     return await _until(
-        host, worker, lambda found: len(lines_of(found)) >= count, wait_seconds=wait_seconds
+        host, worker, lambda entries: len(lines_of(entries)) >= count, wait_seconds=wait_seconds
     )
 
 
@@ -295,18 +300,18 @@ async def _until(
     wait_seconds: int = 1,
 ) -> list[HostEntry]:
     """Return the stream from its begin until it has what is wanted."""
-    found: list[HostEntry] = []
+    entries: list[HostEntry] = []
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while not wanted(found):
-            found += await host.stream(worker, len(found), wait_seconds=wait_seconds)
-    return found
+        while not wanted(entries):
+            entries += await host.stream(worker, len(entries), wait_seconds=wait_seconds)
+    return entries
 
 
 async def _pieces(deltas: AsyncIterator[HostDeltas]) -> AsyncIterator[list[bytes]]:
     """Yield what is heard live, without empty batches."""
-    async for one in deltas:
-        if one.lines:
-            yield list(one.lines)
+    async for batch in deltas:
+        if batch.lines:
+            yield list(batch.lines)
 
 
 def _code(receipt: Receipt | None) -> ErrorCode | None:

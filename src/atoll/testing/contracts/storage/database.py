@@ -22,9 +22,9 @@ class DatabaseContract:
 
     def test_status_of_an_empty_database_changes_nothing(self, empty: Database) -> None:
         for _ in range(2):
-            found = empty.status()
-            assert found.revision is None and found.newest
-            assert found.tables == ()
+            status = empty.status()
+            assert status.revision is None and status.newest
+            assert status.tables == ()
 
     def test_migration_makes_the_schema_and_then_changes_nothing(self, empty: Database) -> None:
         made = empty.migrate()
@@ -33,13 +33,15 @@ class DatabaseContract:
         assert again.before == again.after == made.after == empty.status().revision
 
     def test_projections_are_derived_up_to_the_end_of_the_log(self, filled: Database) -> None:
-        told: list[tuple[int, int]] = []
-        found, *others = filled.rebuild(headway=lambda done, most: told.append((done, most)))
-        assert (found.name, found.lag) == ("agents", 0)
-        assert [one.lag for one in others] == [0] * len(others)
-        assert told[-1] == (found.position, found.position)
-        assert filled.rebuild(["agents"]) == (found,)
-        assert found in filled.status().projections
+        progress: list[tuple[int, int]] = []
+        projection, *others = filled.rebuild(
+            headway=lambda done, most: progress.append((done, most))
+        )
+        assert (projection.name, projection.lag) == ("agents", 0)
+        assert [other.lag for other in others] == [0] * len(others)
+        assert progress[-1] == (projection.position, projection.position)
+        assert filled.rebuild(["agents"]) == (projection,)
+        assert projection in filled.status().projections
 
     def test_projection_there_is_not_changes_nothing(self, filled: Database) -> None:
         before = filled.export(io.BytesIO())
@@ -54,17 +56,18 @@ class DatabaseContract:
     def test_archive_brings_everything_into_an_empty_database(
         self, filled: Database, empty: Database
     ) -> None:
-        told: list[tuple[int, int]] = []
+        progress: list[tuple[int, int]] = []
         written = io.BytesIO()
-        copied = filled.export(written, lambda done, expected: told.append((done, expected)))
-        rows = {one.name: one.rows for one in filled.status().tables}
-        assert {one.name: one.rows for one in copied} == rows
-        assert told[-1] == (sum(rows.values()), sum(rows.values()))
-        told.clear()
+        copied = filled.export(written, lambda done, expected: progress.append((done, expected)))
+        rows = {table.name: table.rows for table in filled.status().tables}
+        assert {copy.name: copy.rows for copy in copied} == rows
+        assert progress[-1] == (sum(rows.values()), sum(rows.values()))
+        progress.clear()
         source = io.BytesIO(written.getvalue())
-        assert empty.load(source, lambda done, expected: told.append((done, expected))) == copied
-        assert told[-1] == (sum(rows.values()), sum(rows.values()))
-        assert {one.name: one.rows for one in empty.status().tables} == rows
+        loaded = empty.load(source, lambda done, expected: progress.append((done, expected)))
+        assert loaded == copied
+        assert progress[-1] == (sum(rows.values()), sum(rows.values()))
+        assert {table.name: table.rows for table in empty.status().tables} == rows
         assert empty.export(io.BytesIO()) == copied
 
     def test_archive_is_read_into_a_schema_without_rows(

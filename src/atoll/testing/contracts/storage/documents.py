@@ -30,10 +30,10 @@ class DocumentsContract:
         assert made.item("itm_0000000000000003") is None
 
     def test_updates_merge_in_any_order(self, documents: Documents) -> None:
-        updates = [documents.made_of({one: {"kind": "note", "x": 1}}) for one in (ONE, TWO)]
+        updates = [documents.made_of({item_id: {"kind": "note", "x": 1}}) for item_id in (ONE, TWO)]
         there, back = documents.open(updates), documents.open(reversed(updates))
-        assert {one: there.item(one) for one in there.ids()} == {
-            one: back.item(one) for one in back.ids()
+        assert {item_id: there.item(item_id) for item_id in there.ids()} == {
+            item_id: back.item(item_id) for item_id in back.ids()
         }
         assert there.clocks() == back.clocks() and len(there.clocks()) == 2
 
@@ -46,12 +46,12 @@ class DocumentsContract:
         assert (again.update, again.items) == (b"", frozenset())
 
     def test_missing_part_makes_another_document_equal(self, documents: Documents) -> None:
-        one = documents.open((documents.made_of({ONE: NOTE}),))
-        other = documents.open((one.missing({}),))
-        one.apply(documents.made_of({TWO: {"kind": "frame"}}))
-        applied = other.apply(one.missing(other.clocks()))
+        document = documents.open((documents.made_of({ONE: NOTE}),))
+        other = documents.open((document.missing({}),))
+        document.apply(documents.made_of({TWO: {"kind": "frame"}}))
+        applied = other.apply(document.missing(other.clocks()))
         assert applied.items == {TWO}
-        assert other.item(TWO) == {"kind": "frame"} and other.clocks() == one.clocks()
+        assert other.item(TWO) == {"kind": "frame"} and other.clocks() == document.clocks()
 
     @pytest.mark.parametrize("update", [b"", b"\x01", b"\xff" * 20, b"\x01\x01\x01\x00\x04"])
     def test_bytes_that_are_no_update_are_invalid(

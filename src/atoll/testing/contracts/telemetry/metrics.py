@@ -26,28 +26,28 @@ class MetricsContract:
         metrics.count(COUNTED, "a")
         metrics.count(COUNTED, "a", by=2)
         metrics.count(COUNTED, "b")
-        found = await figures(metrics)
-        assert found['atoll_contract_acts_total{kind="a"}'] == 3
-        assert found['atoll_contract_acts_total{kind="b"}'] == 1
+        samples = await figures(metrics)
+        assert samples['atoll_contract_acts_total{kind="a"}'] == 3
+        assert samples['atoll_contract_acts_total{kind="b"}'] == 1
 
     async def test_histogram_counts_by_upper_bound(self, metrics: Metrics) -> None:
         for seconds in (0.05, 0.5, 5):
             metrics.observe(TIMED, seconds)
-        found = await figures(metrics)
-        assert found['atoll_contract_seconds_bucket{le="0.1"}'] == 1
-        assert found['atoll_contract_seconds_bucket{le="1.0"}'] == 2
-        assert found['atoll_contract_seconds_bucket{le="+Inf"}'] == 3
-        assert found["atoll_contract_seconds_count"] == 3
-        assert found["atoll_contract_seconds_sum"] == pytest.approx(5.55)
+        samples = await figures(metrics)
+        assert samples['atoll_contract_seconds_bucket{le="0.1"}'] == 1
+        assert samples['atoll_contract_seconds_bucket{le="1.0"}'] == 2
+        assert samples['atoll_contract_seconds_bucket{le="+Inf"}'] == 3
+        assert samples["atoll_contract_seconds_count"] == 3
+        assert samples["atoll_contract_seconds_sum"] == pytest.approx(5.55)
 
     async def test_gauge_is_read_when_the_page_is_made(self, metrics: Metrics) -> None:
         async def read() -> Readings:
             return {("on",): 2, ("off",): 0}
 
         metrics.watch(READ, read)
-        found = await figures(metrics)
-        assert found['atoll_contract_things{state="on"}'] == 2
-        assert found['atoll_contract_things{state="off"}'] == 0
+        samples = await figures(metrics)
+        assert samples['atoll_contract_things{state="on"}'] == 2
+        assert samples['atoll_contract_things{state="off"}'] == 0
 
     @pytest.mark.parametrize("error", [Unavailable("away"), RuntimeError("a defect")])
     async def test_reading_that_fails_leaves_the_others(
@@ -61,9 +61,9 @@ class MetricsContract:
 
         metrics.watch(READ, fail)
         metrics.watch(OTHERS, read)
-        found = await figures(metrics)
-        assert found["atoll_contract_others"] == 1
-        assert not [name for name in found if name.startswith("atoll_contract_things")]
+        samples = await figures(metrics)
+        assert samples["atoll_contract_others"] == 1
+        assert not [name for name in samples if name.startswith("atoll_contract_things")]
 
     async def test_watching_again_replaces_the_reading(self, metrics: Metrics) -> None:
         for value in (1, 2):
@@ -77,8 +77,8 @@ class MetricsContract:
     async def test_labels_without_end_are_bounded(self, metrics: Metrics) -> None:
         for n in range(MAX_SERIES + 10):
             metrics.count(COUNTED, f"kind{n}")
-        found = await figures(metrics)
-        assert found[f'atoll_contract_acts_total{{kind="{OTHER}"}}'] == 10
+        samples = await figures(metrics)
+        assert samples[f'atoll_contract_acts_total{{kind="{OTHER}"}}'] == 10
 
     async def test_hostile_label_stays_on_its_line(self, metrics: Metrics) -> None:
         metrics.count(COUNTED, 'a"} 1\nevil 2\\')

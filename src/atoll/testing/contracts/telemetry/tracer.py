@@ -41,9 +41,9 @@ class TracerContract:
             with tracer.span("inner") as inner:
                 inner.rename("inner act")
                 inner.note("atoll.count", 3)
-        found = {one.name: one for one in await exported()}
-        assert set(found) == {"outer", "inner act"}
-        inner_, outer_ = found["inner act"], found["outer"]
+        spans = {span.name: span for span in await exported()}
+        assert set(spans) == {"outer", "inner act"}
+        inner_, outer_ = spans["inner act"], spans["outer"]
         assert (inner_.trace_id, inner_.parent_id) == (outer_.trace_id, outer_.span_id)
         assert outer_.parent_id is None
         assert outer_.attributes["atoll.sandbox"] == "sb_a"
@@ -75,8 +75,8 @@ class TracerContract:
         async with asyncio.TaskGroup() as tasks:
             with tracer.span("outer"):
                 tasks.create_task(act())
-        found = {one.name: one for one in await exported()}
-        assert found["later"].parent_id == found["outer"].span_id
+        spans = {span.name: span for span in await exported()}
+        assert spans["later"].parent_id == spans["outer"].span_id
 
     async def test_error_that_leaves_a_span_marks_it_and_leaks_nothing(
         self, tracer: Tracer, exported: Exported
@@ -85,9 +85,9 @@ class TracerContract:
             raise Unavailable("canary-4711")
         with tracer.span("told") as span:
             span.fail("500")
-        found = await exported()
-        assert [one.failed for one in found] == [True, True]
-        assert "canary" not in repr(found)
+        spans = await exported()
+        assert [span.failed for span in spans] == [True, True]
+        assert "canary" not in repr(spans)
 
     async def test_span_that_ended_early_is_exported_once(
         self, tracer: Tracer, exported: Exported

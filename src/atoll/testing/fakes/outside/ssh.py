@@ -33,7 +33,7 @@ class FakeSshMachines:
         except Unavailable as error:
             return HostCheck(False, None, False, (error.message,))
         if host.host_key not in shown:
-            said = f"it shows another key: {', '.join(map(fingerprint, shown))}"
-            return HostCheck(True, False, False, (said,))
+            problem = f"it shows another key: {', '.join(map(fingerprint, shown))}"
+            return HostCheck(True, False, False, (problem,))
         wall = read_address(host.address).machine in self.walls
         return HostCheck(True, True, wall, () if wall else ("no wall",), ("memory: none",))

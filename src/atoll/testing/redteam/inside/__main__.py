@@ -12,8 +12,8 @@ from .attempts import Facts, report
 
 def main() -> None:
     """Run the attempts on the facts beside this file in the archive."""
-    told = pkgutil.get_data(__package__ or "inside", "facts.json")
-    facts = Facts(json.loads(told or b"{}"))
+    document = pkgutil.get_data(__package__ or "inside", "facts.json")
+    facts = Facts(json.loads(document or b"{}"))
     tried = [*files.ATTEMPTS, *kernel.ATTEMPTS, *network.ATTEMPTS, *canary.ATTEMPTS]
     if facts.flag("abuse"):
         tried += [*abuse.ATTEMPTS, *slab.ATTEMPTS]

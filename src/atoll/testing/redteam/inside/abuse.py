@@ -119,7 +119,7 @@ def _bounded_inodes() -> bool:
 def memory(facts: Facts) -> str:
     """Take more memory than the sandbox has, in a child that may die of it."""
     facts.needs("memory")
-    limit = int(facts.told.get("memory_mb") or 0)
+    limit = int(facts.values.get("memory_mb") or 0)
     if not 0 < limit <= MOST_MEMORY_MIB:
         raise Skipped(f"the limit of {limit or 'unknown'} MiB is more than this attempt takes")
     child = os.fork()
@@ -136,8 +136,8 @@ def memory_files(_facts: Facts) -> str:
     """Fill places in memory beyond their sizes."""
     unbounded = []
     for place in ("/tmp", "/dev/shm", "/run", "/home/agent"):  # noqa: S108  places inside
-        found = os.statvfs(place)
-        if found.f_blocks * found.f_frsize > 8 << 30 or not found.f_blocks:
+        usage = os.statvfs(place)
+        if usage.f_blocks * usage.f_frsize > 8 << 30 or not usage.f_blocks:
             unbounded.append(place)
     return ", ".join(unbounded)
 

@@ -25,19 +25,19 @@ class Skipped(Exception):
 class Facts:
     """The facts about the sandbox that came with the archive."""
 
-    told: dict[str, Any]
+    values: dict[str, Any]
 
     def flag(self, name: str) -> bool:
         """Return a fact that is true or false."""
-        return bool(self.told.get(name))
+        return bool(self.values.get(name))
 
     def words(self, name: str) -> list[Any]:
         """Return a fact that is a list."""
-        return list(self.told.get(name) or ())
+        return list(self.values.get(name) or ())
 
     def text(self, name: str) -> str:
         """Return a fact that is a text."""
-        return str(self.told.get(name) or "")
+        return str(self.values.get(name) or "")
 
     def needs(self, limit: str) -> None:
         """Check a limit. Raises `Skipped` where the sandbox reports that it lacks it."""
@@ -69,9 +69,9 @@ def report(attempt: Attempt, facts: Facts) -> dict[str, str]:
         finally:
             os._exit(0)
     os.close(write)
-    told = _read(read)
+    answer = _read(read)
     _end(child)
-    outcome, text = json.loads(told) if told else (BROKEN, "it ended without a result, or hung")
+    outcome, text = json.loads(answer) if answer else (BROKEN, "it ended without a result, or hung")
     return {"number": attempt.number, "name": attempt.name, "outcome": outcome, "text": text}
 
 
@@ -109,12 +109,12 @@ def _end(child: int) -> None:
 def got(tries: Iterable[tuple[str, Callable[[], object]]]) -> str:
     """Return the results of several steps that did not end in an `OSError`; a step returns None for
     "refused"."""
-    found = []
+    results = []
     for name, act in tries:
         try:
             result = act()
         except OSError:
             continue
         if result is not None:
-            found.append(f"{name}: {result}")
-    return "; ".join(found)
+            results.append(f"{name}: {result}")
+    return "; ".join(results)

@@ -21,7 +21,7 @@ def _needle(facts: Facts) -> bytes:
     disguised = bytes.fromhex(facts.text("canary"))
     if not disguised:
         raise Skipped("no secret was set")
-    return bytes(one ^ MASK for one in disguised)
+    return bytes(byte ^ MASK for byte in disguised)
 
 
 def _processes() -> Iterator[Path]:
@@ -32,7 +32,7 @@ def _processes() -> Iterator[Path]:
 
 def environments(facts: Facts) -> str:
     """Search environments and command lines of every process."""
-    needle, found = _needle(facts), []
+    needle, places = _needle(facts), []
     for folder in [*_processes(), Path("/proc/self")]:
         for name in ("environ", "cmdline"):
             try:
@@ -40,8 +40,8 @@ def environments(facts: Facts) -> str:
             except OSError:
                 continue
             if needle in data:
-                found.append(f"{folder.name}/{name}")
-    return "; ".join(found)
+                places.append(f"{folder.name}/{name}")
+    return "; ".join(places)
 
 
 def memory(facts: Facts) -> str:
@@ -74,14 +74,14 @@ def _pieces(fd: int, low: int, high: int) -> Iterator[bytes]:
 
 def files(facts: Facts) -> str:
     """Search every file that is readable."""
-    needle, found = _needle(facts), []
+    needle, paths = _needle(facts), []
     for place in PLACES:
         for folder, _folders, names in os.walk(place):
             for name in names:
                 path = Path(folder, name)
                 if _holds(path, needle):
-                    found.append(str(path))
-    return "; ".join(found)
+                    paths.append(str(path))
+    return "; ".join(paths)
 
 
 def _holds(path: Path, needle: bytes) -> bool:

@@ -60,7 +60,7 @@ def host_files(_facts: Facts) -> str:
 
 def descriptors(_facts: Facts) -> str:
     """Use descriptors that came from outside (threat 2)."""
-    found = []
+    leaks = []
     for link in [*Path("/proc/self/fd").iterdir()]:
         try:
             target = str(link.readlink())
@@ -68,10 +68,10 @@ def descriptors(_facts: Facts) -> str:
             continue  # the listing's own
         # One pipe belongs to this program; the first three are the command's.
         if int(link.name) > 2 and not target.startswith(("pipe:", "/proc/")):
-            found.append(f"{link.name} -> {target}")
+            leaks.append(f"{link.name} -> {target}")
         if (link / "../../etc/shadow").exists():
-            found.append(f"{link.name} leads up")
-    return "; ".join(found)
+            leaks.append(f"{link.name} leads up")
+    return "; ".join(leaks)
 
 
 def system_writes(facts: Facts) -> str:
@@ -145,14 +145,14 @@ def identity(_facts: Facts) -> str:
     status = Path("/proc/self/status").read_text()
     fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
     sets = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
-    found = [f"{name} {fields[name]}" for name in sets if int(fields.get(name, "0"), 16)]
+    powers = [f"{name} {fields[name]}" for name in sets if int(fields.get(name, "0"), 16)]
     if fields.get("NoNewPrivs", "1") != "1":
-        found.append("new privileges are possible")
+        powers.append("new privileges are possible")
     if fields.get("Seccomp", "2") != "2":
-        found.append("no system call filter")
+        powers.append("no system call filter")
     if os.getuid() == 0:
-        found.append("user 0")
-    return "; ".join(found)
+        powers.append("user 0")
+    return "; ".join(powers)
 
 
 def control_sockets(_facts: Facts) -> str:

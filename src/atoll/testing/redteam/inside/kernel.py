@@ -62,9 +62,9 @@ def _call(number: int, *args: int) -> str | None:
     """Return the result of one call, None when it was refused as it should be."""
     ctypes.set_errno(0)
     padded = [*args, 0, 0, 0, 0, 0, 0][:6]
-    said = _libc().syscall(ctypes.c_long(number), *[ctypes.c_long(one) for one in padded])
+    result = _libc().syscall(*map(ctypes.c_long, (number, *padded)))
     number = ctypes.get_errno()
-    if said >= 0:
+    if result >= 0:
         return "worked"
     return None if number in REFUSALS else errno.errorcode.get(number, str(number))
 
@@ -123,7 +123,7 @@ def first_process(_facts: Facts) -> str:
 
 
 def _machine(facts: Facts) -> dict[str, int]:
-    calls = facts.told.get("calls", {}).get(platform.machine())
+    calls = facts.values.get("calls", {}).get(platform.machine())
     if not calls:
         raise Skipped(f"no table of system calls for {platform.machine()}")
     return {str(name): int(number) for name, number in calls.items()}
@@ -197,7 +197,7 @@ def foreign_entries(_facts: Facts) -> str:
     """Call by the 32-bit entry and by x32 numbers, where the filter's numbers differ."""
     if platform.machine() != "x86_64":
         raise Skipped("only x86_64 has other entries")
-    found = []
+    entries = []
     child = os.fork()
     if child == 0:
         # mov eax, 20 (getpid of the 32-bit table); int 0x80; ret
@@ -206,13 +206,13 @@ def foreign_entries(_facts: Facts) -> str:
         entry = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
         os._exit(3 if entry() > 0 else 0)
     if os.waitpid(child, 0)[1] == 3 << 8:
-        found.append("int 0x80 worked")
+        entries.append("int 0x80 worked")
     child = os.fork()
     if child == 0:
         os._exit(3 if _libc().syscall(ctypes.c_long(0x40000000 + 39)) > 0 else 0)
     if os.waitpid(child, 0)[1] == 3 << 8:
-        found.append("x32 getpid worked")
-    return "; ".join(found)
+        entries.append("x32 getpid worked")
+    return "; ".join(entries)
 
 
 ATTEMPTS = [

@@ -156,7 +156,7 @@ def lookups(_facts: Facts) -> str:
 def inward(facts: Facts) -> str:
     """Reach the machine and its neighbours by every spelling of their addresses (threats 64,
     74)."""
-    ports = {22, 80, int(facts.told.get("api_port") or 80)} - set(facts.words("host_ports"))
+    ports = {22, 80, int(facts.values.get("api_port") or 80)} - set(facts.words("host_ports"))
     tries = []
     for host in INWARD:
         for port in sorted(ports):
@@ -172,7 +172,7 @@ def ports(facts: Facts) -> str:
         raise Skipped("the network mode is full: any port of a public address is allowed")
     odd = ("github.com:22", "github.com:25", "github.com:0", "github.com:443x", "github.com",
            "github.com:65536", "github.com:-1", ":443")  # fmt: skip
-    return got((one, _send_request(PROXY, _connect(one))) for one in odd)
+    return got((authority, _send_request(PROXY, _connect(authority))) for authority in odd)
 
 
 def unlisted(facts: Facts) -> str:
@@ -188,7 +188,7 @@ def unlisted(facts: Facts) -> str:
 
 def providers(_facts: Facts) -> str:
     """Reach a model provider through the egress door, with another key (threat 76)."""
-    return got((one, _send_request(PROXY, _connect(f"{one}:443"))) for one in PROVIDERS)
+    return got((host, _send_request(PROXY, _connect(f"{host}:443"))) for host in PROVIDERS)
 
 
 def smuggling(_facts: Facts) -> str:
@@ -243,7 +243,7 @@ def broker_names(_facts: Facts) -> str:
 
 def control_plane(facts: Facts) -> str:
     """Reach the API, where approvals are given (threat 96)."""
-    host, port = facts.text("api_host") or "127.0.0.1", int(facts.told.get("api_port") or 80)
+    host, port = facts.text("api_host") or "127.0.0.1", int(facts.values.get("api_port") or 80)
 
     def straight() -> object:
         with socket.create_connection((host, port), 3):
@@ -260,12 +260,12 @@ def control_plane(facts: Facts) -> str:
 def variables(_facts: Facts) -> str:
     """Find environment variables that look like a key and are no placeholder."""
     telling = ("KEY", "TOKEN", "SECRET", "PASSWORD")
-    found = [
+    names = [
         name
         for name, value in os.environ.items()
         if name.upper().endswith(telling) and value and "atoll" not in value
     ]
-    return ", ".join(found)
+    return ", ".join(names)
 
 
 ATTEMPTS = [

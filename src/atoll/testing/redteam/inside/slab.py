@@ -47,8 +47,8 @@ Taker = Callable[[], None]
 
 
 def _slab_mib() -> int:
-    told = Path("/proc/meminfo").read_text().partition("SUnreclaim:")[2]
-    return int(told.split()[0]) >> 10
+    line = Path("/proc/meminfo").read_text().partition("SUnreclaim:")[2]
+    return int(line.split()[0]) >> 10
 
 
 def _checked(result: int) -> int:
@@ -180,9 +180,9 @@ def policies(_facts: Facts) -> str:
 
 def _access_list(named: int) -> bytes:
     """Return one with so many users by name, as setxattr takes it."""
-    one = struct.pack("<HHi", 2, 6, os.getuid()) * named
+    entries = struct.pack("<HHi", 2, 6, os.getuid()) * named
     ends = [struct.pack("<HHi", kind, 6, -1) for kind in (1, 4, 0x10, 0x20)]
-    return struct.pack("<I", 2) + ends[0] + one + b"".join(ends[1:])
+    return struct.pack("<I", 2) + ends[0] + entries + b"".join(ends[1:])
 
 
 def access_lists(_facts: Facts) -> str:
@@ -221,9 +221,9 @@ def connections(_facts: Facts) -> str:
             address = listener.getsockname()
             listener.detach()
             for _ in range(each_listener):
-                with socket.socket() as one:
-                    one.setblocking(False)
-                    one.connect_ex(address)
+                with socket.socket() as client:
+                    client.setblocking(False)
+                    client.connect_ex(address)
 
     return _attempt(take)
 
@@ -240,9 +240,9 @@ def unix_connections(_facts: Facts) -> str:
             address = listener.getsockname()
             listener.detach()
             for _ in range(each_listener):
-                with socket.socket(socket.AF_UNIX) as one:
-                    one.setblocking(False)
-                    one.connect_ex(address)
+                with socket.socket(socket.AF_UNIX) as client:
+                    client.setblocking(False)
+                    client.connect_ex(address)
 
     return _attempt(take, 2 * MOST_MIB)  # three quarters of each are two sockets, and counted
 
@@ -256,11 +256,11 @@ def listeners(_facts: Facts) -> str:
             if number % most == 0 and number and os.fork():
                 os.wait()
                 raise OSError(errno.EINTR, "one of them was ended")
-            one = socket.socket()
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-            one.bind((f"127.0.2.{number // 60_000}", 2000 + number % 60_000))
-            one.listen(1)
-            one.detach()
+            listener = socket.socket()
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            listener.bind((f"127.0.2.{number // 60_000}", 2000 + number % 60_000))
+            listener.listen(1)
+            listener.detach()
 
     return _attempt(take, 2 * MOST_MIB)  # two thirds of each are a socket and a file, and counted
 
@@ -320,9 +320,9 @@ def datagrams(_facts: Facts) -> str:
 
     def take() -> None:
         for _ in range(MANY_DATAGRAMS):
-            one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            one.sendto(bytes(65_000), socket.MSG_MORE, ("127.0.0.1", 9))
-            one.detach()
+            sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            sender.sendto(bytes(65_000), socket.MSG_MORE, ("127.0.0.1", 9))
+            sender.detach()
 
     return _attempt(take)
 
@@ -334,15 +334,15 @@ def _send_to_itself(
     before = _slab_mib()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         for _ in range(STAMPED):
-            one = socket.create_connection(listener.getsockname())
+            sender = socket.create_connection(listener.getsockname())
             other, _address = listener.accept()
-            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            prepare(one)
+            sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            prepare(sender)
             for _ in range(SENDS):
                 with suppress(BlockingIOError):
-                    one.sendmsg([b"x"], asked)
+                    sender.sendmsg([b"x"], asked)
                     other.recv(4096)
-            one.detach()
+            sender.detach()
             other.detach()
     if _slab_mib() < before + SOME_MIB:
         raise OSError(errno.ENOSYS, "nothing was left")
@@ -352,7 +352,7 @@ def stamps(_facts: Facts) -> str:
     """Ask for time stamps of all that is sent, and read none."""
     return _attempt(
         lambda: _send_to_itself(
-            lambda one: one.setsockopt(socket.SOL_SOCKET, STAMPING, STAMPS | ALONE)
+            lambda connection: connection.setsockopt(socket.SOL_SOCKET, STAMPING, STAMPS | ALONE)
         )
     )
 
