@@ -321,9 +321,9 @@ def test_noun_lies_where_the_page_says() -> None:
     assert len(files) == 21
     assert [file for file in files if not (ROOT / file).is_file()] == []
     for file, part in (
-        ("src/atoll/ports/store/shares.py", "class ShareRows(Protocol)"),
+        ("src/atoll/ports/store/people/shares.py", "class ShareRows(Protocol)"),
         (
-            "src/atoll/adapters/storage/shares.py",
+            "src/atoll/adapters/storage/people/shares.py",
             "class SqlShareRows(SqlRecords[Share, ShareId], ShareRows)",
         ),
         ("src/atoll/ports/store/store.py", "    shares: ShareRows\n"),
@@ -332,7 +332,7 @@ def test_noun_lies_where_the_page_says() -> None:
         ("src/atoll/wiring/control/graph.py", "        shares=Shares("),
     ):
         assert part in (ROOT / file).read_text(), file
-    for file in ("shares.py", "logs.py"):
+    for file in ("people/shares.py", "logs.py"):
         assert "async def check_" in (ROOT / "tests/adapters/storage/rows" / file).read_text()
 
 

@@ -10,7 +10,7 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.quota import Quota
 from atoll.domain.sandboxes.sandbox import CreateSandbox
 from atoll.domain.wall.resources import Resources
-from atoll.ports.store.quotas import OPENING
+from atoll.ports.store.people.quotas import OPENING
 from atoll.wire.contract.terminals import OpenBody
 from tests.peers.contract import SESSION
 from tests.services.scene import Scene, scene

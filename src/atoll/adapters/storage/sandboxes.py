@@ -29,7 +29,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import from_us, metadata, read_page, to_us
-from atoll.adapters.storage.organizations import members
+from atoll.adapters.storage.people.organizations import members
 from atoll.domain.errors import Conflict
 from atoll.domain.hosts.host import LOCAL
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId

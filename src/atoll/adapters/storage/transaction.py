@@ -13,39 +13,39 @@ from atoll.adapters.storage.dashboards.documents import (
 )
 from atoll.adapters.storage.dashboards.mentions import SqlDashboardMentionRows
 from atoll.adapters.storage.events import SqlEventRows
-from atoll.adapters.storage.hooks.hooks import SqlHookRows
+from atoll.adapters.storage.hooks import SqlHookRows
 from atoll.adapters.storage.hosts.hosts import SqlHostRows
 from atoll.adapters.storage.hosts.routes import SqlRouteRows
-from atoll.adapters.storage.identity.people import (
+from atoll.adapters.storage.library.profiles import SqlProfileRows
+from atoll.adapters.storage.library.projects import SqlProjectRows
+from atoll.adapters.storage.library.pulls import SqlPullRows
+from atoll.adapters.storage.logins import SqlAgentLoginRows
+from atoll.adapters.storage.logs import SqlLogRows
+from atoll.adapters.storage.outbox import SqlOutboxRows
+from atoll.adapters.storage.overview.sandboxes import SqlOverviewSandboxRows
+from atoll.adapters.storage.overview.search import SqlSearchRows
+from atoll.adapters.storage.overview.usage import SqlUsageRows
+from atoll.adapters.storage.people.identity import (
     SqlCliLoginRows,
     SqlLoginTicketRows,
     SqlPersonRows,
     SqlPersonSessionRows,
 )
-from atoll.adapters.storage.library.profiles import SqlProfileRows
-from atoll.adapters.storage.library.projects import SqlProjectRows
-from atoll.adapters.storage.library.pulls import SqlPullRows
-from atoll.adapters.storage.logins.agent_logins import SqlAgentLoginRows
-from atoll.adapters.storage.logs import SqlLogRows
-from atoll.adapters.storage.organizations import (
+from atoll.adapters.storage.people.organizations import (
     SqlInvitationRows,
     SqlMemberRows,
     SqlNetworkBoundRows,
     SqlOrganizationRows,
 )
-from atoll.adapters.storage.outbox import SqlOutboxRows
-from atoll.adapters.storage.overview.sandboxes import SqlOverviewSandboxRows
-from atoll.adapters.storage.overview.search import SqlSearchRows
-from atoll.adapters.storage.overview.usage import SqlUsageRows
-from atoll.adapters.storage.previews.previews import SqlPreviewRows, SqlPreviewVisitRows
+from atoll.adapters.storage.people.push import SqlPushRows
+from atoll.adapters.storage.people.quotas import SqlQuotaRows, SqlSessionRows
+from atoll.adapters.storage.people.shares import SqlShareRows
+from atoll.adapters.storage.people.tokens import SqlSigningKeyRows, SqlTokenRows
+from atoll.adapters.storage.previews import SqlPreviewRows, SqlPreviewVisitRows
 from atoll.adapters.storage.projections import SqlProjectionRows, SqlTallyRows
-from atoll.adapters.storage.push import SqlPushRows
-from atoll.adapters.storage.quotas import SqlQuotaRows, SqlSessionRows
 from atoll.adapters.storage.replicas import SqlLoginRows, SqlMaintenanceRows, SqlReplicaRows
 from atoll.adapters.storage.sandboxes import SqlIdempotencyRows, SqlSandboxRows
 from atoll.adapters.storage.secrets import SqlSecretRows
-from atoll.adapters.storage.shares import SqlShareRows
-from atoll.adapters.storage.tokens import SqlSigningKeyRows, SqlTokenRows
 from atoll.adapters.storage.tools.wakings import SqlWakingRows
 from atoll.adapters.storage.tools.watches import SqlWatchRows
 from atoll.adapters.storage.webhooks import SqlWebhookDeliveryRows, SqlWebhookRows

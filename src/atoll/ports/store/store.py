@@ -22,40 +22,40 @@ from atoll.ports.store.dashboards.dashboards import (
 )
 from atoll.ports.store.dashboards.mentions import DashboardMentionRows
 from atoll.ports.store.events import EventRows
-from atoll.ports.store.hooks.hooks import HookRows
+from atoll.ports.store.hooks import HookRows
 from atoll.ports.store.hosts.hosts import HostRows
 from atoll.ports.store.hosts.routes import RouteRows
-from atoll.ports.store.identity.people import (
+from atoll.ports.store.library.profiles import ProfileRows
+from atoll.ports.store.library.projects import ProjectRows
+from atoll.ports.store.library.pulls import PullRows
+from atoll.ports.store.logins import AgentLoginRows
+from atoll.ports.store.logs import LogRows
+from atoll.ports.store.outbox import OutboxRows
+from atoll.ports.store.overview.sandboxes import OverviewSandboxRows
+from atoll.ports.store.overview.search import SearchRows
+from atoll.ports.store.overview.usage import UsageRows
+from atoll.ports.store.people.identity import (
     CliLoginRows,
     LoginTicketRows,
     PersonRows,
     PersonSessionRows,
 )
-from atoll.ports.store.library.profiles import ProfileRows
-from atoll.ports.store.library.projects import ProjectRows
-from atoll.ports.store.library.pulls import PullRows
-from atoll.ports.store.logins.agent_logins import AgentLoginRows
-from atoll.ports.store.logs import LogRows
-from atoll.ports.store.organizations import (
+from atoll.ports.store.people.organizations import (
     InvitationRows,
     MemberRows,
     NetworkBoundRows,
     OrganizationRows,
 )
-from atoll.ports.store.outbox import OutboxRows
-from atoll.ports.store.overview.sandboxes import OverviewSandboxRows
-from atoll.ports.store.overview.search import SearchRows
-from atoll.ports.store.overview.usage import UsageRows
-from atoll.ports.store.previews.previews import PreviewRows, PreviewVisitRows
+from atoll.ports.store.people.push import PushRows
+from atoll.ports.store.people.quotas import QuotaRows, SessionRows
+from atoll.ports.store.people.shares import ShareRows
+from atoll.ports.store.people.tokens import SigningKeyRows, TokenRows
+from atoll.ports.store.previews import PreviewRows, PreviewVisitRows
 from atoll.ports.store.projections import ProjectionRows, TallyRows
-from atoll.ports.store.push import PushRows
-from atoll.ports.store.quotas import QuotaRows, SessionRows
 from atoll.ports.store.records import OwnedRecords
 from atoll.ports.store.replicas import LoginRows, MaintenanceRows, ReplicaRows
 from atoll.ports.store.sandboxes import IdempotencyRows, SandboxRows
 from atoll.ports.store.secrets import SecretRows
-from atoll.ports.store.shares import ShareRows
-from atoll.ports.store.tokens import SigningKeyRows, TokenRows
 from atoll.ports.store.tools.wakings import WakingRows
 from atoll.ports.store.tools.watches import WatchRows
 from atoll.ports.store.webhooks import WebhookDeliveryRows, WebhookRows

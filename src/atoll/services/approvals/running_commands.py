@@ -8,7 +8,7 @@ from typing import Final
 
 from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
 from atoll.ports import Transaction
-from atoll.ports.store.quotas import COMMAND, OPENING
+from atoll.ports.store.people.quotas import COMMAND, OPENING
 from atoll.services.journals.entries import EntryHandler, JournalOutcome, ReportedEntry
 
 

@@ -21,7 +21,7 @@ from atoll.domain.quota import (
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Transaction
-from atoll.ports.store.quotas import OPENING
+from atoll.ports.store.people.quotas import OPENING
 from atoll.services.ground import Ground
 
 T = TypeVar("T")

@@ -16,8 +16,8 @@ from atoll.domain.people.bearer import LIFE, SKEW
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.ports.signer import TokenSigner
+from atoll.ports.store.people.tokens import SigningKey
 from atoll.ports.store.store import Transaction
-from atoll.ports.store.tokens import SigningKey
 from atoll.ports.vault import Vault
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of

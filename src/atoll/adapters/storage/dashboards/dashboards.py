@@ -31,7 +31,7 @@ from atoll.adapters.storage.dashboards.tables import (
     dashboard_sandboxes,
     dashboards,
 )
-from atoll.adapters.storage.organizations import members
+from atoll.adapters.storage.people.organizations import members
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.dashboards.dashboard import Dashboard, without_linked
 from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId

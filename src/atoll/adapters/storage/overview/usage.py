@@ -26,8 +26,8 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import from_us, metadata, to_us
+from atoll.adapters.storage.people.quotas import IS_SESSION, sessions
 from atoll.adapters.storage.projections import states
-from atoll.adapters.storage.quotas import IS_SESSION, sessions
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.event import SANDBOX_STREAMS
 from atoll.domain.ids import OrgId, SandboxId

@@ -20,7 +20,7 @@ from atoll.domain.overview.usage import (
 from atoll.domain.projection import ModelState
 from atoll.domain.sandboxes.reported import AGENTS, ReportedAgent
 from atoll.ports import Store
-from atoll.ports.store.quotas import COMMAND
+from atoll.ports.store.people.quotas import COMMAND
 from atoll.testing.samples import NOW, sandbox
 from atoll.wire.contract.agents import StatusRecord
 from atoll.wire.words.sandboxes import State

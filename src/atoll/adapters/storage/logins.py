@@ -9,7 +9,7 @@ from atoll.adapters.storage.records import RecordTable, SqlOwnedRecords
 from atoll.domain.ids import AgentLoginId
 from atoll.domain.logins.agent_login import AgentLoginRecord
 from atoll.domain.logins.lifecycle import due_at
-from atoll.ports.store.logins.agent_logins import AgentLoginRows
+from atoll.ports.store.logins import AgentLoginRows
 
 agent_logins = Table(
     "agent_logins",

@@ -25,7 +25,7 @@ from atoll.domain.errors import Conflict
 from atoll.domain.ids import InvitationId, OrgId, PrincipalId
 from atoll.domain.network.bounds import NetworkBounds
 from atoll.domain.people.organization import Invitation, Member, Organization
-from atoll.ports.store.organizations import (
+from atoll.ports.store.people.organizations import (
     InvitationRows,
     MemberRows,
     NetworkBoundRows,

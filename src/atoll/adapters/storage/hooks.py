@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.columns import metadata, to_us
 from atoll.domain.hooks.hook import Hook
 from atoll.domain.ids import HookId, OrgId, PrincipalId
-from atoll.ports.store.hooks.hooks import HookRows
+from atoll.ports.store.hooks import HookRows
 from atoll.ports.vault import Sealed
 
 hooks = Table(

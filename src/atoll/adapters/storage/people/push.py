@@ -7,7 +7,7 @@ from atoll.adapters.storage.records import RecordTable, SqlOwnedRecords
 from atoll.domain.ids import OrgId, PrincipalId, PushSubscriptionId
 from atoll.domain.people.login import fingerprint
 from atoll.domain.people.push import PushSubscription
-from atoll.ports.store.push import PushRows
+from atoll.ports.store.people.push import PushRows
 
 push_subscriptions = Table(
     "push_subscriptions",

@@ -26,7 +26,7 @@ from atoll.adapters.storage.records import RecordTable, SqlRecords
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SessionId
 from atoll.domain.people.cli_login import CliLogin
 from atoll.domain.people.person import LoginTicket, Person, PersonSession
-from atoll.ports.store.identity.people import (
+from atoll.ports.store.people.identity import (
     CliLoginRows,
     LoginTicketRows,
     PersonRows,

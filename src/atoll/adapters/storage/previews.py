@@ -15,7 +15,7 @@ from atoll.domain.ids import PreviewId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.previews.preview import Preview
 from atoll.domain.previews.visit import Visit
-from atoll.ports.store.previews.previews import PreviewRows, PreviewVisitRows
+from atoll.ports.store.previews import PreviewRows, PreviewVisitRows
 from atoll.wire.words.previews import PreviewState
 
 _SHOWN = text("pull_request IS NOT NULL AND state <> 'gone'")

@@ -9,7 +9,7 @@ from atoll.adapters.storage.columns import metadata, to_us
 from atoll.adapters.storage.records import RecordTable, SqlRecords
 from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId, ShareId
 from atoll.domain.people.share import Guest, Share
-from atoll.ports.store.shares import ShareRows
+from atoll.ports.store.people.shares import ShareRows
 
 shares = Table(
     "shares",

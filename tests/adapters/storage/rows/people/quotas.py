@@ -5,7 +5,7 @@ from datetime import timedelta
 from atoll.domain.ids import PERSONAL_ORG, OrgId
 from atoll.domain.quota import Quota
 from atoll.ports import Store
-from atoll.ports.store.quotas import COMMAND
+from atoll.ports.store.people.quotas import COMMAND
 from atoll.testing.samples import NOW, OTHER, OWNER, sandbox
 
 SMALL = Quota(sandboxes=2, cpu=1.5)

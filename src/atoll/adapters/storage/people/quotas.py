@@ -23,7 +23,7 @@ from atoll.adapters.storage.columns import metadata, to_us
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.quota import Quota
 from atoll.domain.sandboxes.sandbox import Sandbox
-from atoll.ports.store.quotas import COMMAND, QuotaRows, SessionRows
+from atoll.ports.store.people.quotas import COMMAND, QuotaRows, SessionRows
 
 quotas = Table(
     "quotas",

@@ -7,7 +7,7 @@ from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, TokenId
 from atoll.domain.paging import PageQuery
 from atoll.domain.people.token import Token
 from atoll.ports import Store
-from atoll.ports.store.tokens import SigningKey
+from atoll.ports.store.people.tokens import SigningKey
 from atoll.ports.vault import Sealed
 from atoll.testing.samples import NOW, OWNER
 

@@ -1,1 +1,0 @@
-"""Tables and rows of people who log in at a provider."""

@@ -1,0 +1,1 @@
+"""Tables and rows of people: organizations, quotas, tokens, links and logins."""

@@ -1,1 +1,0 @@
-"""Tables and rows of previews."""

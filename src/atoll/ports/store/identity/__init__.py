@@ -1,1 +1,0 @@
-"""Rows of people who log in at a provider."""

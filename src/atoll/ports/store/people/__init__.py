@@ -1,0 +1,1 @@
+"""Store ports of people: organizations, quotas, tokens, links and logins."""

@@ -1,1 +1,0 @@
-"""Rows of previews: what the use cases ask of the store."""

@@ -1,1 +1,0 @@
-"""Checks of the rows of the logins of agents."""

@@ -1,1 +1,0 @@
-"""Contracts of rows of previews."""
