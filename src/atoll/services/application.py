@@ -68,6 +68,7 @@ from atoll.services.people.shares import Shares
 from atoll.services.people.tokens import TeamTokens
 from atoll.services.previews.previews import PreviewServices
 from atoll.services.routes.routes import Routes
+from atoll.services.sandboxes.admission import Admission
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.consumers import Consumers
 from atoll.services.sandboxes.sandboxes import Sandboxes
@@ -242,6 +243,7 @@ class Application:
     """All use cases of one control plane; made once in `wiring`."""
 
     sandboxes: Sandboxes
+    admission: Admission
     background: Background
     terminals: Terminals
     agents: Agents

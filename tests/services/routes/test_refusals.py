@@ -115,7 +115,7 @@ CAUSES: dict[str, Cause] = {
 
 async def _refuse_create(s: Scene, request: CreateSandbox) -> NoRoute:
     """The error of a create; the try-out says the same."""
-    explained = await routes(s).explain(LOCAL_PERSON, request)
+    explained = await s.within.admission.explain(LOCAL_PERSON, request)
     with pytest.raises(NoRoute) as refused:
         await s.sandboxes.create(LOCAL_PERSON, request)
     error = refused.value

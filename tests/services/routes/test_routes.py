@@ -77,7 +77,7 @@ def routes(s: Scene) -> Routes:
 
 async def create(s: Scene, profile: str = "routed", **options: object) -> Sandbox:
     request = CreateSandbox(profile=profile, route=RouteOptions(**options))  # type: ignore[arg-type]
-    explained = await routes(s).explain(LOCAL_PERSON, request)
+    explained = await s.within.admission.explain(LOCAL_PERSON, request)
     made = await s.sandboxes.create(LOCAL_PERSON, request)
     chosen = explained.chosen
     assert chosen is not None
@@ -87,7 +87,7 @@ async def create(s: Scene, profile: str = "routed", **options: object) -> Sandbo
 
 async def refused(s: Scene, profile: str = "routed", **options: object) -> Conflict:
     request = CreateSandbox(profile=profile, route=RouteOptions(**options))  # type: ignore[arg-type]
-    assert (await routes(s).explain(LOCAL_PERSON, request)).chosen is None
+    assert (await s.within.admission.explain(LOCAL_PERSON, request)).chosen is None
     with pytest.raises(Conflict) as found:
         await s.sandboxes.create(LOCAL_PERSON, request)
     return found.value
@@ -412,7 +412,7 @@ async def test_backend_that_does_not_answer_is_left_out_for_that_alone() -> None
         request = CreateSandbox(
             profile="away", route=RouteOptions(constraints=Constraints(region="eu", gpu="any"))
         )
-        (verdict,) = (await routes(s).explain(LOCAL_PERSON, request)).verdicts
+        (verdict,) = (await s.within.admission.explain(LOCAL_PERSON, request)).verdicts
         assert verdict.reasons == ("no daemon answers",)
         with pytest.raises(Conflict) as found:
             await s.sandboxes.create(LOCAL_PERSON, request)
@@ -543,7 +543,7 @@ def test_explanation_names_what_a_create_then_chooses_or_both_are_refused(
 
 async def explained_as_created(s: Scene, request: CreateSandbox) -> None:
     try:
-        chosen = (await routes(s).explain(LOCAL_PERSON, request)).chosen
+        chosen = (await s.within.admission.explain(LOCAL_PERSON, request)).chosen
     except Invalid as refused:
         with pytest.raises(Invalid, match=re.escape(refused.message)):
             await s.sandboxes.create(LOCAL_PERSON, request)

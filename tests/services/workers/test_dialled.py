@@ -41,8 +41,8 @@ from atoll.domain.workers.record import WorkerRecord
 from atoll.ports.outside.worker_host import HostDeltas, HostEntry, WorkerHost
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
-from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.task_runner import TaskRunner
+from atoll.services.workers.admission import PlacementDecisions
 from atoll.services.workers.desktop_deltas import DesktopDeltas
 from atoll.services.workers.desktops import Desktops
 from atoll.services.workers.driving import WorkerDriver
@@ -68,7 +68,7 @@ PINNED = replace(WANTED, execution_mode=ExecutionMode.DESKTOP)
 
 
 class Placer:
-    """Sandboxes, as far as lanes need them: a desktop that is there takes every worker."""
+    """Decisions, as far as lanes need them: a desktop that is there takes every worker."""
 
     def __init__(self, desktops: Desktops) -> None:
         self._desktops = desktops
@@ -126,7 +126,7 @@ async def serving(folder: Path, *, driven: bool = True) -> AsyncIterator[Desktop
             store, ground.bus, vault, clock=clock, settings=Settings(start_seconds=5, end_seconds=5)
         )
         transitions, memory, runner = WorkerTransitions(ground), InMemoryHost(clock), TaskRunner()
-        placer = cast(Sandboxes, Placer(desktops))
+        placer = cast(PlacementDecisions, Placer(desktops))
         lanes = WorkerPlaces(ground, placer, runtime=memory, desktop=dialled, deltas=deltas)
         heartbeats = Heartbeats(ground, transitions)
         driver = WorkerDriver(

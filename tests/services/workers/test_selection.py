@@ -132,7 +132,9 @@ async def another(s: Scene) -> AsyncIterator[Placed]:
         heartbeats=beats,
         tasks=runner,
     )
-    admission = WorkerAdmission(s.sandboxes, s.layers, access=s.access, checks=s.within.checks)
+    admission = WorkerAdmission(
+        s.within.admission, s.sandboxes, s.layers, access=s.access, checks=s.within.checks
+    )
     workers = Workers(s.ground, transitions, driver, host=host, admission=admission)
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(runner.run())

@@ -118,7 +118,7 @@ class Anywhere:
 def admission_of(anywhere: Anywhere) -> WorkerAdmission:
     """Return the admission of workers where there is no sandbox to look into."""
     checks: Any = None
-    return WorkerAdmission(anywhere, FakeAgentLayers(), access=anywhere, checks=checks)
+    return WorkerAdmission(anywhere, anywhere, FakeAgentLayers(), access=anywhere, checks=checks)
 
 
 @asynccontextmanager

@@ -8,11 +8,10 @@ from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.domain.ids import RouteId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.routes.decision import Decision
 from atoll.domain.routes.health import Health, health_of
 from atoll.domain.routes.policy import DESKTOP, RoutePolicy, RouteRules, read_policy
 from atoll.domain.routes.record import RouteRecord
-from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports.extension import Extension
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
@@ -37,10 +36,6 @@ class Placed(Protocol):
 
     async def get(self, caller: Principal, ref: str) -> Sandbox:
         """Return a sandbox. Raises `NotFound`."""
-        ...
-
-    async def explain(self, caller: Principal, request: CreateSandbox) -> Decision:
-        """Return the decision that a create would make now."""
         ...
 
 
@@ -70,10 +65,6 @@ class Routes:
         except NotFound:
             raise NotFound(f"There is no route {route_id[:80]!r} here.") from None
         return record
-
-    async def explain(self, caller: Principal, request: CreateSandbox) -> Decision:
-        """Return the decision that a create would make now; nothing is made."""
-        return await self._sandboxes.explain(caller, request)
 
     async def rules(self, caller: Principal) -> Rules:
         """Return the rules that hold for the caller's organization."""

@@ -11,8 +11,6 @@ from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.network.bounds import Withheld, withheld
 from atoll.domain.network.switch import NetworkChange, changed
 from atoll.domain.people.principal import SYSTEM, Principal
-from atoll.domain.profile.profile import Profile
-from atoll.domain.routes.decision import Decision
 from atoll.domain.sandboxes.project import SETUP_TERMINAL, failure_of
 from atoll.domain.sandboxes.sandbox import (
     RUNNING,
@@ -122,20 +120,6 @@ class Sandboxes:
         if work:
             self._reconciler.begin(sandbox, work)
         return sandbox
-
-    async def explain(self, caller: Principal, request: CreateSandbox) -> Decision:
-        """Return the decision that `create` would make about its backend now; nothing is made."""
-        return await self._admission.explain(caller, request)
-
-    async def place_worker(
-        self, caller: Principal, request: CreateSandbox, *, walled: bool
-    ) -> Decision:
-        """Return the decision about a worker, which a desktop could take."""
-        return await self._admission.place_worker(caller, request, walled=walled)
-
-    async def obstacle(self, profile: Profile) -> str | None:
-        """Return why no sandbox can be made from this profile here; None when one can."""
-        return await self._admission.obstacle(profile)
 
     async def get(self, caller: Principal, ref: str) -> Sandbox:
         """Return a sandbox."""

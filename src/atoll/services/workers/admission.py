@@ -25,21 +25,26 @@ _FIELDS = {"route.strategy": "selection.strategy", "route.extension": "backend"}
 _BEGINNING = frozenset({State.REQUESTED, State.PROVISIONING})
 
 
-class Explained(Protocol):
-    """Sandboxes, as far as admission needs them."""
+class PlacementDecisions(Protocol):
+    """The decision of where a worker goes."""
 
     async def explain(self, caller: Principal, request: CreateSandbox) -> Decision:
-        """Return the decision that a create would make now. Raises what the create raises."""
-        ...
-
-    async def get(self, caller: Principal, ref: str) -> Sandbox:
-        """Return a sandbox. Raises `NotFound`."""
+        """Return the decision that a create of a sandbox would make now. Raises what that
+        raises."""
         ...
 
     async def place_worker(
         self, caller: Principal, request: CreateSandbox, *, walled: bool
     ) -> Decision:
         """Return the decision about a worker, which a desktop could take. Raises as `explain`."""
+        ...
+
+
+class ExistingSandboxes(Protocol):
+    """Sandboxes that are there, as far as admission needs them."""
+
+    async def get(self, caller: Principal, ref: str) -> Sandbox:
+        """Return a sandbox. Raises `NotFound`."""
         ...
 
 
@@ -56,12 +61,14 @@ class WorkerAdmission:
 
     def __init__(
         self,
-        sandboxes: Explained,
+        placing: PlacementDecisions,
+        sandboxes: ExistingSandboxes,
         agents: AgentLayers,
         *,
         access: ReachesRuntimes,
         checks: AgentChecks,
     ) -> None:
+        self._placing = placing
         self._sandboxes = sandboxes
         self._access = access
         self._checks = checks
@@ -85,10 +92,10 @@ class WorkerAdmission:
             )
         try:
             wanted, walled = wanted_sandbox(request), request.profile is not None
-            decision = await self._sandboxes.explain(caller, wanted)
+            decision = await self._placing.explain(caller, wanted)
             lacking = await self._lacks(request.agent)
             if decision.chosen is None or lacking is not None:
-                decision = await self._sandboxes.place_worker(caller, wanted, walled=walled)
+                decision = await self._placing.place_worker(caller, wanted, walled=walled)
             # A desktop has agents of its own.
             there = decision.chosen is not None and decision.chosen.extension == DESKTOP
             if lacking is not None and decision.chosen is not None and not there:

@@ -22,7 +22,7 @@ from atoll.domain.workers.lifecycle import DurabilityMarkers, WorkerTornDown
 from atoll.domain.workers.record import WorkerRecord
 from atoll.ports.outside.worker_host import HostDeltas, HostEntry, HostPlace, LiveHost, WorkerHost
 from atoll.services.ground import Ground
-from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.workers.admission import PlacementDecisions
 from atoll.services.workers.desktop_deltas import DesktopDeltas
 from atoll.services.workers.runtime_host import owner_of, wanted_sandbox
 from atoll.wire.words.routes import ExecutionMode
@@ -68,14 +68,14 @@ class WorkerPlaces:
     def __init__(
         self,
         ground: Ground,
-        sandboxes: Sandboxes,
+        placing: PlacementDecisions,
         *,
         runtime: SandboxHost,
         desktop: DesktopLeases,
         deltas: DesktopDeltas,
     ) -> None:
         self._ground = ground
-        self._sandboxes = sandboxes
+        self._placing = placing
         self._runtime = runtime
         self._desktop = desktop
         self._deltas = deltas
@@ -162,7 +162,7 @@ class WorkerPlaces:
         now = self._ground.clock.now()
         if not created.on_desktop and not any(one.is_there(now) for one in mine):
             return None
-        decision = await self._sandboxes.place_worker(
+        decision = await self._placing.place_worker(
             owner_of(worker),
             wanted_sandbox(created, worker.failed),
             walled=created.profile is not None,

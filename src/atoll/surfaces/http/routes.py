@@ -45,7 +45,7 @@ async def list_route_health(context: RequestContext) -> api.PlaceHealthList:
 
 @operations.serves(Routes.explain)
 async def explain_route(context: RequestContext, body: api.ExplainBody) -> api.RouteDecisionView:
-    return _decision(await context.atoll.backends.routes.explain(context.caller, _request_of(body)))
+    return _decision(await context.atoll.admission.explain(context.caller, _request_of(body)))
 
 
 @operations.serves(Routes.get)

@@ -81,6 +81,7 @@ def build_application(
     backends = build_backends(ground, sandboxes, ports, library, settings.admission)
     return Application(
         sandboxes=sandboxes,
+        admission=within.admission,
         background=background,
         terminals=terminals,
         agents=agents,

@@ -112,8 +112,8 @@ async def test_explained_route_is_refused_like_the_create(atoll: World) -> None:
     mel = team.people["token-of-mel"]
     request = CreateSandbox(network_mode=NetworkMode.FULL)
     with pytest.raises(Forbidden, match="full"):
-        await atoll.services.sandboxes.explain(mel, request)
-    assert await atoll.services.sandboxes.explain(LOCAL_PERSON, request)
+        await atoll.services.admission.explain(mel, request)
+    assert await atoll.services.admission.explain(LOCAL_PERSON, request)
 
 
 async def test_commands_show_and_set_the_bounds(

@@ -62,5 +62,5 @@ async def _view(atoll: Application, profile: Profile) -> dict[str, Any]:
     return {
         **profile_document(profile),
         "bundled": atoll.profiles.bundled(profile.id),
-        "obstacle": await atoll.sandboxes.obstacle(profile),
+        "obstacle": await atoll.admission.obstacle(profile),
     }

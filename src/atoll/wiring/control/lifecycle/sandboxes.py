@@ -137,6 +137,7 @@ class SandboxServices:
 
     sandboxes: Sandboxes
     background: Background
+    admission: Admission
     access: RuntimeAccess
     policy_push: PolicyPush
     boundary: NetworkBoundary
@@ -299,6 +300,7 @@ def build_sandboxes(
             maintenance=remote,
             settings=settings,
         ),
+        admission=admission,
         access=access,
         policy_push=cycle.policy_push,
         boundary=cycle.policies.boundary,

@@ -43,7 +43,7 @@ def build_workers(
     desktop = DialledHost(ground.store, ground.bus, ports.vault, clock=ground.clock)
     host = WorkerPlaces(
         ground,
-        within.sandboxes,
+        within.admission,
         runtime=RuntimeHost(
             ground,
             within.sandboxes,
@@ -65,7 +65,7 @@ def build_workers(
         tasks=within.background.runners.lead,
     )
     admission = WorkerAdmission(
-        within.sandboxes, ports.agents, access=within.access, checks=within.checks
+        within.admission, within.sandboxes, ports.agents, access=within.access, checks=within.checks
     )
     workers = Workers(ground, transitions, driver, host=host, admission=admission)
     handovers = Handovers(ground, transitions, workers, host=host, agents=agents, desktops=desktop)
