@@ -36,7 +36,7 @@ from atoll.services.approvals.voiding import void_approvals
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.library.profiles import Profiles
-from atoll.services.lifecycle.runtime_tokens import RuntimeTokens
+from atoll.services.lifecycle.runtimes import RuntimeTokens
 from atoll.services.policies.network_boundary import NetworkBoundary
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.references import check_profile

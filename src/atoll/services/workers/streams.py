@@ -10,16 +10,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final
 
-from atoll.domain.errors import Invalid, NotFound, StaleCursor
-from atoll.domain.people.capability import Capability
+from atoll.domain.errors import Invalid, StaleCursor
 from atoll.domain.people.principal import Principal
-from atoll.domain.workers.create import WorkerId
 from atoll.domain.workers.live import DeltaOrder, WorkerDelta
 from atoll.domain.workers.record import WorkerEvent, WorkerRecord, worker_stream
 from atoll.ports import Transaction
 from atoll.ports.bus import Listener
 from atoll.services.ground import Ground
-from atoll.services.workers.admission import check_right
+from atoll.services.workers.admission import known_worker
 from atoll.services.workers.live import HeardDeltas, LiveDeltas
 from atoll.wire.words.workers import MAX_TAIL_MS
 
@@ -41,15 +39,6 @@ class StreamPage:
     def whole(self) -> bool:
         """True where no event follows those of the page."""
         return not self.events or self.events[-1].seq >= self.latest_seq
-
-
-async def known_worker(rows: Transaction, caller: Principal, worker_id: str) -> WorkerRecord:
-    """Return a worker of the caller's. Raises `NotFound` and `Forbidden`."""
-    check_right(caller, Capability.AGENT_READ)
-    found = await rows.workers.find(caller.org_id, caller.id, WorkerId(worker_id))
-    if found is None:
-        raise NotFound(f"There is no worker {worker_id[:80]!r}: list them to see which.")
-    return found
 
 
 async def read_page(rows: Transaction, record: WorkerRecord, after: int, limit: int) -> StreamPage:

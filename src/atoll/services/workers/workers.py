@@ -40,14 +40,13 @@ from atoll.ports import Transaction
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
-from atoll.services.workers.admission import WorkerAdmission, check_right
+from atoll.services.workers.admission import WorkerAdmission, check_right, known_worker
 from atoll.services.workers.driving import WorkerDriver
 from atoll.services.workers.occupancy import check_alone
 from atoll.services.workers.runtime_host import wanted_sandbox
 from atoll.services.workers.streams import (
     MAX_PAGE,
     StreamPage,
-    known_worker,
     read_page,
 )
 from atoll.services.workers.transitions import WorkerTransitions, place_of

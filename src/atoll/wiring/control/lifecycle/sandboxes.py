@@ -35,8 +35,7 @@ from atoll.services.lifecycle.host_room import HostRoom
 from atoll.services.lifecycle.lookup import SandboxLookup
 from atoll.services.lifecycle.projections import Projections
 from atoll.services.lifecycle.room import SandboxRoom
-from atoll.services.lifecycle.runtime_tokens import RuntimeTokens
-from atoll.services.lifecycle.runtimes import SandboxRuntimes
+from atoll.services.lifecycle.runtimes import RuntimeTokens, SandboxRuntimes
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.lifecycle.usage_sampling import UsageSampling
 from atoll.services.lifecycle.waits import SandboxWaits

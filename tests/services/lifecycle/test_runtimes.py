@@ -12,7 +12,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports.extension import Handle, Reachability
-from atoll.services.lifecycle.runtime_tokens import MAX_OPENED, RuntimeTokens
+from atoll.services.lifecycle.runtimes import MAX_OPENED, RuntimeTokens
 from tests.services.scene import Scene, opened
 
 TOKEN = "canary-token-of-a-runtime-0123456789"
