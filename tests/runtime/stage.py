@@ -41,7 +41,7 @@ from atoll.runtime.spawners.local import local
 from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminals import Defaults, Terminals
-from atoll.runtime.workers.spool import SPOOL_BYTES
+from atoll.runtime.workers.records import SPOOL_BYTES
 from atoll.runtime.workers.workers import Workers
 from atoll.wire.attach import ClientMessage, ServerMessage, Start, decode_server, encode
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from atoll.runtime.agents.machine import MachineChannel
-from atoll.runtime.workers.ledger import Ledger
-from atoll.runtime.workers.spool import Spool
+from atoll.runtime.workers.records import Ledger, Spool
 from tests.runtime.workers.stage import seen, served
 
 STEPS: dict[str, tuple[type, str, bool]] = {

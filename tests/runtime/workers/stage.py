@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from atoll.ports.runtime_boot import Agent, Machine
-from atoll.runtime.workers.spool import SPOOL_BYTES
+from atoll.runtime.workers.records import SPOOL_BYTES
 from tests.runtime.stage import Runtime, runtime
 
 APP_SERVER = Path(__file__).with_name("app_server.py")

@@ -9,7 +9,7 @@ from aiohttp import web
 from atoll.domain.errors import Invalid
 from atoll.runtime.api.parts import parts_of
 from atoll.runtime.api.requests import answer, query_integer, read_json
-from atoll.runtime.workers.worker import Worker
+from atoll.runtime.workers.workers import Worker
 from atoll.wire.contract.workers import AcknowledgeBody, OpenWorkerBody, WorkerRequestBody
 from atoll.wire.words.media_types import NDJSON
 

@@ -1,7 +1,9 @@
-"""The ledger of one worker's requests: what was taken, and the one receipt of each.
+"""Records of one worker on disk: the ledger of its requests, and the spool of what its agent said.
 
-A request is written down before the agent can see it. So a runtime that finds one without a receipt
-knows that its outcome is unknown, and never sends it again.
+A request is in the ledger before the agent can see it. So a runtime that finds one without a
+receipt knows that its outcome is unknown, and never sends it again. The spool is a segmented log
+that drops nothing: whoever adds to it waits for room first. Its entries are numbered from 1, have
+no gaps, and go on after a restart.
 """
 
 from collections.abc import Iterator
@@ -12,11 +14,19 @@ import msgspec
 
 from atoll.domain.errors import LimitReached
 from atoll.domain.workers.ledger import LedgerEntry, WorkerRequest, admit
+from atoll.runtime.clock import timestamp
 from atoll.runtime.journal.line_file import LineFile
-from atoll.wire.contract.workers import Receipt
+from atoll.runtime.journal.segmented_log import Overflow, SegmentedLog
+from atoll.wire.contract.workers import EntryKind, Receipt, SpoolEntry, SpoolPage
 
 MAX_REQUESTS = 16_384
 """Of one worker, over its whole life."""
+
+SPOOL_BYTES = 8 * 1024 * 1024
+"""Bytes of unacknowledged entries at which an agent is held up."""
+
+PAGE_BYTES = 4 * 1024 * 1024
+"""Bytes at which a page ends; its last entry is whole."""
 
 
 class _Line(msgspec.Struct, omit_defaults=True):
@@ -92,3 +102,25 @@ class Ledger:
     def _note(self, request_id: str, begin: int, length: int) -> None:
         known = self._known[request_id]
         known.begin, known.length = begin, length
+
+
+class Spool:
+    """The spool in one directory, which one process writes at a time: what an entry of its `log`
+    is, and what a page."""
+
+    def __init__(self, folder: Path, max_bytes: int = SPOOL_BYTES) -> None:
+        """Continue what is there. Raises `OSError`."""
+        self.log = SegmentedLog(folder, SpoolEntry, max_bytes, Overflow.WAIT)
+
+    def append(self, kind: EntryKind, data: bytes, request_id: str = "") -> int:
+        """Write one entry and return its number. Raises `OSError`; then there is no entry."""
+        entry = SpoolEntry(self.log.last + 1, timestamp(), kind, msgspec.Raw(data), request_id)
+        n = self.log.append(msgspec.json.encode(entry))
+        self.log.ring()
+        return n
+
+    def read(self, after: int, limit: int) -> SpoolPage:
+        """Return up to `limit` entries above `after` and above what was acknowledged."""
+        log = self.log
+        entries = log.read(after, limit, PAGE_BYTES)
+        return SpoolPage(entries, log.last, log.acknowledged, log.full)
