@@ -142,11 +142,13 @@ class Day:
             for one in self.known:
                 if HOST_OF.get(one.kind) != name:
                     continue
-                verb = "exec" if one.states == RUNS else "start"
-                body = {"shell": "true"} if verb == "exec" else {}
-                path = f"/v1/sandboxes/{one.sandbox}/{verb}?wait=true"
-                answer = api.client.post(path, json=body)
-                self._note(f"{one.kind}: {verb} while away: {answer.text[:300]}")
+                path = f"/v1/sandboxes/{one.sandbox}"
+                if one.states == RUNS:
+                    answer = api.client.post(f"{path}/exec", json={"shell": "true"})
+                    assert f"host {name}" in answer.text, answer.text
+                else:
+                    answer = api.client.post(f"{path}/start?wait=true", json={})
+                self._note(f"{one.kind}: asked while away: {answer.text[:300]}")
         self.find_host(name)
 
     def host_reboots_while_away(self) -> None:
