@@ -173,8 +173,8 @@ class Containers:
         ours, theirs = pty.openpty()
         size = (int(request.query["rows"]), int(request.query["cols"]), 0, 0)
         fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", *size))
-        process = await asyncio.to_thread(
-            subprocess.Popen,
+        # In the loop's own thread: a request that ends meanwhile would lose it.
+        process = subprocess.Popen(
             container.machine.argv(request.query.get("shell", "bash")),
             stdin=theirs,
             stdout=theirs,
