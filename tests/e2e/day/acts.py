@@ -148,6 +148,7 @@ class Day:
                     assert f"host {name}" in answer.text, answer.text
                 else:
                     answer = api.client.post(f"{path}/start?wait=true", json={})
+                    self._became(one, ("failed",), f"host {name}")
                 self._note(f"{one.kind}: asked while away: {answer.text[:300]}")
         self.find_host(name)
 
