@@ -3,8 +3,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.hosts.host import LOCAL_HOST, Capacity, Host
-from atoll.domain.ids import HostId, OrgId
+from atoll.domain.hosts.host import LOCAL_HOST, Capacity, Host, HostId
+from atoll.domain.ids import OrgId
 from atoll.domain.placement import (
     HostLoad,
     PlaceRequest,

@@ -7,9 +7,9 @@ import pytest
 
 from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, LimitReached, NotFound
-from atoll.domain.hooks.hook import Hook
+from atoll.domain.hooks.hook import Hook, HookId
 from atoll.domain.hooks.hook import bound_to as hook_binding
-from atoll.domain.ids import PERSONAL_ORG, HookId, PrincipalId
+from atoll.domain.ids import PERSONAL_ORG, PrincipalId
 from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandboxes.sandbox import Sandbox, SetupMetadata

@@ -1,4 +1,7 @@
-"""Identifiers as distinct types. Randomness comes in as bytes; nothing here generates it."""
+"""Identifiers that several nouns name, as distinct types; the id of one noun stands in its file.
+
+Randomness comes in as bytes; nothing here generates it.
+"""
 
 import base64
 from typing import NewType
@@ -9,25 +12,13 @@ RecordingId = NewType("RecordingId", str)
 ExecId = NewType("ExecId", str)
 EventId = NewType("EventId", str)
 SecretId = NewType("SecretId", str)
-ApprovalId = NewType("ApprovalId", str)
 ShareId = NewType("ShareId", str)
 DashboardId = NewType("DashboardId", str)
-CommentId = NewType("CommentId", str)
-MentionId = NewType("MentionId", str)
 GuestId = NewType("GuestId", str)
-PushSubscriptionId = NewType("PushSubscriptionId", str)
-InvitationId = NewType("InvitationId", str)
-WebhookId = NewType("WebhookId", str)
-HookId = NewType("HookId", str)
-PreviewId = NewType("PreviewId", str)
-TokenId = NewType("TokenId", str)
-HostId = NewType("HostId", str)
 RouteId = NewType("RouteId", str)
-AgentLoginId = NewType("AgentLoginId", str)
 DesktopId = NewType("DesktopId", str)
 WorkerKey = NewType("WorkerKey", str)
 """Our own id of a worker: people choose a `worker_id`, and two may choose the same."""
-SessionId = NewType("SessionId", str)
 OrgId = NewType("OrgId", str)
 PrincipalId = NewType("PrincipalId", str)
 

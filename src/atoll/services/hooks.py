@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 
 from atoll.domain.errors import Forbidden, Invalid, LimitReached, NotFound, Unauthenticated
 from atoll.domain.event import Json
-from atoll.domain.hooks.hook import KEY_BYTES, REMEMBERED, Hook, bound_to, stream_of
+from atoll.domain.hooks.hook import KEY_BYTES, REMEMBERED, Hook, HookId, bound_to, stream_of
 from atoll.domain.hooks.reports import Reported, read_report
 from atoll.domain.hooks.signature import ReportMarks, delivery_of, is_signed
-from atoll.domain.ids import HookId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.ports import Transaction, Vault

@@ -21,8 +21,8 @@ from atoll.adapters.extensions.ssh.client import SshHost
 from atoll.adapters.extensions.ssh.machines import ssh_places
 from atoll.adapters.linked.extension import LinkedSettings, RelocatingExtension
 from atoll.adapters.pods.process import PodProcess
-from atoll.domain.hosts.host import Host
-from atoll.domain.ids import HostId, SandboxId
+from atoll.domain.hosts.host import Host, HostId
+from atoll.domain.ids import SandboxId
 from atoll.ports.extension import ExtensionSetup
 from atoll.testing import WorkerHostContract
 from atoll.testing.samples import NOW

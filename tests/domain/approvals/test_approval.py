@@ -16,6 +16,7 @@ from atoll.domain.approvals.approval import (
     ONCE_LIFE,
     Approval,
     ApprovalGrant,
+    ApprovalId,
     CommandAsk,
     HostAsk,
     Requester,
@@ -37,7 +38,7 @@ from atoll.domain.approvals.approval import (
     spelled_out,
 )
 from atoll.domain.errors import Conflict, Invalid
-from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.wire.words.approvals import ApprovalState, GrantScope
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

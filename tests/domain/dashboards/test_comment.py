@@ -7,6 +7,7 @@ import pytest
 
 from atoll.domain.dashboards.comment import (
     MAX_COMMENTS,
+    CommentId,
     DashboardComment,
     check_mentioned,
     check_removes,
@@ -19,7 +20,7 @@ from atoll.domain.dashboards.comment import (
 )
 from atoll.domain.dashboards.dashboard import Dashboard, DashboardPerson
 from atoll.domain.errors import Forbidden, Invalid, LimitReached
-from atoll.domain.ids import PERSONAL_ORG, CommentId, DashboardId, OrgId, PrincipalId
+from atoll.domain.ids import PERSONAL_ORG, DashboardId, OrgId, PrincipalId
 from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.principal import Principal
 from atoll.wire.words.dashboards import DashboardRole, DashboardScope

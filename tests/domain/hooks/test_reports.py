@@ -8,10 +8,10 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.event_kind import check
-from atoll.domain.hooks.hook import Hook, bound_to, stream_of
+from atoll.domain.hooks.hook import Hook, HookId, bound_to, stream_of
 from atoll.domain.hooks.reports import Reported, read_report
 from atoll.domain.hooks.signature import delivery_of, is_signed
-from atoll.domain.ids import HookId, OrgId, PrincipalId
+from atoll.domain.ids import OrgId, PrincipalId
 from atoll.wire.words.hooks import HookSource
 
 KEY, BODY = b"key", b'{"a":1}'

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from atoll.domain.approvals.approval import (
     Approval,
+    ApprovalId,
     Ask,
     CommandAsk,
     HostAsk,
@@ -17,14 +18,8 @@ from atoll.domain.approvals.approval import (
     digest,
     shown_lines,
 )
-from atoll.domain.dashboards.mention import DashboardMention, MentionKind
-from atoll.domain.ids import (
-    PERSONAL_ORG,
-    ApprovalId,
-    DashboardId,
-    MentionId,
-    PrincipalId,
-)
+from atoll.domain.dashboards.mention import DashboardMention, MentionId, MentionKind
+from atoll.domain.ids import PERSONAL_ORG, DashboardId, PrincipalId
 from atoll.domain.inbox.item import (
     MAX_LINES,
     BoardPlace,

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from atoll.domain.ids import PERSONAL_ORG, AgentLoginId, PrincipalId, SecretId
+from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SecretId
 from atoll.domain.inbox.item import DISMISSED
 from atoll.domain.inbox.login import PREFIX, item_of_login
-from atoll.domain.logins.agent_login import AgentLogin, AgentLoginRecord
+from atoll.domain.logins.agent_login import AgentLogin, AgentLoginId, AgentLoginRecord
 from atoll.wire.words.agents import ItemKind, LoginMethod, LoginState
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -4,9 +4,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from atoll.domain.ids import PrincipalId, SessionId
+from atoll.domain.ids import PrincipalId
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.person import Person, PersonSession, newcomer, own_route, printable_agent
+from atoll.domain.people.person import (
+    Person,
+    PersonSession,
+    SessionId,
+    newcomer,
+    own_route,
+    printable_agent,
+)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

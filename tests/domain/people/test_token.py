@@ -6,12 +6,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from atoll.domain.errors import Forbidden, Invalid
-from atoll.domain.ids import PERSONAL_ORG, PrincipalId, TokenId
+from atoll.domain.ids import PERSONAL_ORG, PrincipalId
 from atoll.domain.people.capability import EVERY_CAPABILITY, Capability
 from atoll.domain.people.token import (
     NEVER_INSIDE,
     PREFIX,
     Token,
+    TokenId,
     TokenLives,
     TokenRequest,
     expiry_of,

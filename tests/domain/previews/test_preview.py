@@ -6,12 +6,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from atoll.domain.errors import Forbidden, Invalid
-from atoll.domain.ids import PERSONAL_ORG, PreviewId, PrincipalId, SandboxId
+from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
 from atoll.domain.previews.preview import (
     MAX_REASON,
     Build,
     BuildRefused,
     Preview,
+    PreviewId,
     PreviewRemoved,
     PreviewRequest,
     SetupSeen,

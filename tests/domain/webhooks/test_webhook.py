@@ -5,9 +5,10 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Event
-from atoll.domain.ids import PERSONAL_ORG, EventId, PrincipalId, WebhookId
+from atoll.domain.ids import PERSONAL_ORG, EventId, PrincipalId
 from atoll.domain.webhooks.webhook import (
     Webhook,
+    WebhookId,
     after_success,
     checked_event_types,
     checked_streams,

@@ -13,8 +13,8 @@ import aiohttp
 import httpx
 import pytest
 
-from atoll.domain.approvals.approval import Approval, Requester, SecretAsk
-from atoll.domain.ids import PERSONAL_ORG, ApprovalId, PrincipalId, SandboxId
+from atoll.domain.approvals.approval import Approval, ApprovalId, Requester, SecretAsk
+from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
 from atoll.domain.repository.repository import read_local
 from atoll.domain.sandboxes.pull_order import PullDraft, PullOrder
 from atoll.domain.sandboxes.sandbox import SandboxRepo

@@ -11,11 +11,12 @@ from atoll.domain.approvals.approval import (
     MAX_PER_MINUTE,
     Approval,
     ApprovalGrant,
+    ApprovalId,
     digest,
 )
 from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
 from atoll.domain.event import Event
-from atoll.domain.ids import ApprovalId, PrincipalId, ShareId
+from atoll.domain.ids import PrincipalId, ShareId
 from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON, GuestAccess
 from atoll.domain.sandboxes.sandbox import Sandbox

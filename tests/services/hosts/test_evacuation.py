@@ -14,8 +14,8 @@ import pytest
 
 from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import Conflict, Failed
-from atoll.domain.hosts.host import Host
-from atoll.domain.ids import HostId, RouteId
+from atoll.domain.hosts.host import Host, HostId
+from atoll.domain.ids import RouteId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports.extension import RELOCATE, Capabilities, CleanupReport, Handle

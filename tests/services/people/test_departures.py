@@ -3,9 +3,9 @@ import asyncio
 import pytest
 
 from atoll.domain.errors import Forbidden
-from atoll.domain.hooks.hook import Hook
+from atoll.domain.hooks.hook import Hook, HookId
 from atoll.domain.hooks.hook import bound_to as hook_binding
-from atoll.domain.ids import PERSONAL_ORG, DesktopId, HookId, PrincipalId
+from atoll.domain.ids import PERSONAL_ORG, DesktopId, PrincipalId
 from atoll.domain.people.organization import Member
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.quota import Quota

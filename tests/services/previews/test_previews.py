@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from atoll.domain.errors import Conflict, LimitReached, NotFound
-from atoll.domain.ids import OrgId, PreviewId
+from atoll.domain.ids import OrgId
 from atoll.domain.paging import PageQuery
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.previews.preview import MAX_PREVIEWS, PreviewRequest
+from atoll.domain.previews.preview import MAX_PREVIEWS, PreviewId, PreviewRequest
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.services.previews.previews import Previews, PreviewWatch
 from atoll.wire.words.previews import PreviewState

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from atoll.adapters.extensions.in_memory import FailurePoint, InMemory
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound, Unavailable
-from atoll.domain.hosts.host import LOCAL_HOST, Host, HourlyCost
-from atoll.domain.ids import HostId, OrgId, PrincipalId
+from atoll.domain.hosts.host import LOCAL_HOST, Host, HostId, HourlyCost
+from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.routes.health import PAUSE, TRIP
 from atoll.domain.routes.policy import (

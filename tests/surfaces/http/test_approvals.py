@@ -5,8 +5,8 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from atoll.domain.approvals.approval import Approval, CommandAsk, Requester, SecretAsk
-from atoll.domain.ids import PERSONAL_ORG, ApprovalId, OrgId, PrincipalId
+from atoll.domain.approvals.approval import Approval, ApprovalId, CommandAsk, Requester, SecretAsk
+from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.secrets.secret import Use

@@ -14,8 +14,8 @@ from sqlalchemy import (
 from atoll.adapters.storage.columns import metadata, read_page, to_us
 from atoll.adapters.storage.records import RecordTable, SqlRecords
 from atoll.adapters.storage.sandboxes import sandboxes
-from atoll.domain.approvals.approval import Approval, SecretAsk
-from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
+from atoll.domain.approvals.approval import Approval, ApprovalId, SecretAsk
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.ports.store.approvals import ApprovalQuery, ApprovalRows
 from atoll.wire.words.approvals import ApprovalState

@@ -7,8 +7,8 @@ from sqlalchemy import BigInteger, Column, Index, LargeBinary, Table, Text, dele
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import metadata, to_us
-from atoll.domain.hooks.hook import Hook
-from atoll.domain.ids import HookId, OrgId, PrincipalId
+from atoll.domain.hooks.hook import Hook, HookId
+from atoll.domain.ids import OrgId, PrincipalId
 from atoll.ports.store.hooks import HookRows
 from atoll.ports.vault import Sealed
 

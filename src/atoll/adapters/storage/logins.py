@@ -6,8 +6,7 @@ from sqlalchemy import BigInteger, Column, Index, Table, Text, select
 
 from atoll.adapters.storage.columns import metadata, to_us
 from atoll.adapters.storage.records import RecordTable, SqlOwnedRecords
-from atoll.domain.ids import AgentLoginId
-from atoll.domain.logins.agent_login import AgentLoginRecord
+from atoll.domain.logins.agent_login import AgentLoginId, AgentLoginRecord
 from atoll.domain.logins.lifecycle import due_at
 from atoll.ports.store.logins import AgentLoginRows
 

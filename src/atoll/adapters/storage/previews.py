@@ -11,9 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.columns import metadata, read_page, to_us
 from atoll.adapters.storage.sandboxes import GONE, sandboxes
 from atoll.domain.errors import Conflict
-from atoll.domain.ids import PreviewId, SandboxId
+from atoll.domain.ids import SandboxId
 from atoll.domain.paging import PageQuery, RowPage
-from atoll.domain.previews.preview import Preview
+from atoll.domain.previews.preview import Preview, PreviewId
 from atoll.domain.previews.visit import Visit
 from atoll.ports.store.previews import PreviewRows, PreviewVisitRows
 from atoll.wire.words.previews import PreviewState

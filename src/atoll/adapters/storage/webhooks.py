@@ -16,8 +16,9 @@ from sqlalchemy import (
 
 from atoll.adapters.storage.columns import metadata
 from atoll.adapters.storage.records import RecordTable, SqlOwnedRecords, SqlRecords
-from atoll.domain.ids import OrgId, PrincipalId, WebhookId
+from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.webhooks.delivery import Delivery
+from atoll.domain.webhooks.webhook import WebhookId
 from atoll.ports.store.webhooks import KeptWebhook, WebhookDeliveryRows, WebhookRows
 from atoll.wire.words.webhooks import DeliveryState
 

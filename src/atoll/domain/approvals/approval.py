@@ -11,16 +11,18 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final, TypeAlias
+from typing import Final, NewType, TypeAlias
 
 import msgspec
 
 from atoll.domain.errors import Conflict, Invalid
-from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.network.egress_rule import read_rule
 from atoll.domain.network.host import as_read
 from atoll.domain.unseen import code_of, is_unseen
 from atoll.wire.words.approvals import ApprovalState, GrantScope
+
+ApprovalId = NewType("ApprovalId", str)
 
 MAX_WORDS = 256
 MAX_WORD = 4096

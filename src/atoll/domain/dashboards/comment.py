@@ -8,13 +8,16 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NewType
 
 from atoll.domain.dashboards.dashboard import Dashboard, may_manage, role_of
 from atoll.domain.dashboards.item import ITEM_ID
 from atoll.domain.errors import Forbidden, Invalid, LimitReached, NotFound
-from atoll.domain.ids import CommentId, DashboardId, OrgId, PrincipalId
+from atoll.domain.ids import DashboardId, OrgId, PrincipalId
 from atoll.domain.people.principal import Principal
 from atoll.wire.words.dashboards import MAX_COMMENT_BYTES, MAX_MENTIONS
+
+CommentId = NewType("CommentId", str)
 
 MAX_COMMENTS = 1000
 """The comments of one dashboard, resolved ones among them."""

@@ -10,9 +10,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import NewType
 
+from atoll.domain.dashboards.comment import CommentId
 from atoll.domain.dashboards.item import Fields, RichText
-from atoll.domain.ids import CommentId, DashboardId, MentionId, OrgId, PrincipalId
+from atoll.domain.ids import DashboardId, OrgId, PrincipalId
+
+MentionId = NewType("MentionId", str)
 
 MAX_MENTIONED = 200
 """The mentions of one person that are kept: the newest."""

@@ -6,11 +6,13 @@ is.
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NewType
 
-from atoll.domain.ids import HookId, OrgId, PrincipalId
+from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.name import printable_name
 from atoll.wire.words.hooks import HookSource
+
+HookId = NewType("HookId", str)
 
 MAX_BODY: Final = 1024 * 1024
 """The bytes of a report."""

@@ -5,11 +5,13 @@ The nouns only. The machine of the control plane is the host `local`, which is a
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, NewType
 
-from atoll.domain.ids import HostId, OrgId
+from atoll.domain.ids import OrgId
 from atoll.domain.wall.isolation import Isolation
 from atoll.wire.words.hosts import HostKind, HostState
+
+HostId = NewType("HostId", str)
 
 LOCAL: Final = "local"
 """The name of the control plane's own machine."""

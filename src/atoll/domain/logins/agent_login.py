@@ -7,10 +7,12 @@ alone, and whoever performs its commands keeps the secrets.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Final, NewType, TypeAlias
 
-from atoll.domain.ids import AgentLoginId, OrgId, PrincipalId, SecretId
+from atoll.domain.ids import OrgId, PrincipalId, SecretId
 from atoll.wire.words.agents import LoginMethod, LoginState
+
+AgentLoginId = NewType("AgentLoginId", str)
 
 POLL_INTERVAL: Final = timedelta(seconds=5)
 """The time between polls where the issuer names none (RFC 8628 §3.5)."""

@@ -8,13 +8,16 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NewType
 
 from atoll.domain.errors import Conflict, Forbidden, Invalid
-from atoll.domain.ids import PERSONAL_ORG, InvitationId, OrgId, PrincipalId
+from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId
 from atoll.domain.people.capability import capabilities_of, role_claims
 from atoll.domain.people.principal import Principal
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.people import MAX_GROUPS, OrgRole
+
+InvitationId = NewType("InvitationId", str)
 
 MAX_MEMBERS = 1000
 MAX_INVITATIONS = 100

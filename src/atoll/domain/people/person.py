@@ -6,12 +6,15 @@ Secrets never appear here: a session and a ticket are their fingerprints.
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NewType
 
-from atoll.domain.ids import NO_ORG, OrgId, PrincipalId, SessionId
+from atoll.domain.ids import NO_ORG, OrgId, PrincipalId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.unseen import is_unseen
 from atoll.wire.words.events import ActorKind
+
+SessionId = NewType("SessionId", str)
 
 LOGIN_LIFE = timedelta(minutes=10)
 """The time from the first click to the end of a login."""

@@ -12,11 +12,14 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from ipaddress import ip_address
+from typing import NewType
 from urllib.parse import urlsplit
 
 from atoll.domain.errors import Invalid
-from atoll.domain.ids import DashboardId, OrgId, PrincipalId, PushSubscriptionId
+from atoll.domain.ids import DashboardId, OrgId, PrincipalId
 from atoll.wire.words.people import MAX_ENDPOINT
+
+PushSubscriptionId = NewType("PushSubscriptionId", str)
 
 MAX_NAME = 80
 

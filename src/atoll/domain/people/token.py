@@ -10,11 +10,14 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NewType
 
 from atoll.domain.errors import Forbidden, Invalid
-from atoll.domain.ids import OrgId, PrincipalId, SandboxId, TokenId
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.people.capability import Capability, delegate
 from atoll.domain.people.name import printable_name
+
+TokenId = NewType("TokenId", str)
 
 PREFIX = "atoll_pat_"
 """The beginning of every token, by which people and scanners of secrets know it."""

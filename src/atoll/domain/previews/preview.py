@@ -7,14 +7,16 @@ Pure. `step` takes what happened and returns the preview and the event to append
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, NewType
 
 from atoll.domain.errors import Invalid
-from atoll.domain.ids import OrgId, PreviewId, PrincipalId, SandboxId
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.network.forwarded_port import check_port
 from atoll.domain.previews.origin import port_label, pull_request_label, read_app
 from atoll.wire.words.previews import MAX_NUMBER, PreviewState
 from atoll.wire.words.sandboxes import SetupState
+
+PreviewId = NewType("PreviewId", str)
 
 MAX_PREVIEWS: Final = 64
 """The previews of one sandbox, those that are gone included."""

@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from atoll.domain.errors import Invalid
-from atoll.domain.ids import OrgId, PreviewId, PrincipalId, SandboxId
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.domain.previews.preview import PreviewId
 from atoll.wire.words.previews import MAX_PATH
 
 MAX_LINK_SECONDS: Final = 86_400

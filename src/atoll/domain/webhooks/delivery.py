@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from atoll.domain.event import Event
-from atoll.domain.ids import EventId, WebhookId
-from atoll.domain.webhooks.webhook import STREAMS, Webhook, disabled
+from atoll.domain.ids import EventId
+from atoll.domain.webhooks.webhook import STREAMS, Webhook, WebhookId, disabled
 from atoll.wire.words.webhooks import DeliveryState
 
 MAX_ATTEMPTS = 10

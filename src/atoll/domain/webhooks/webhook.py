@@ -9,14 +9,17 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NewType
 from urllib.parse import urlsplit
 
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Event
 from atoll.domain.event_kind import KINDS
-from atoll.domain.ids import OrgId, PrincipalId, WebhookId
+from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.stream import check_stream
 from atoll.wire.words.webhooks import MAX_FILTERS, MAX_STREAM, MAX_URL, WebhookScope
+
+WebhookId = NewType("WebhookId", str)
 
 STREAMS = "webhook:"
 """The prefix of the name of a webhook's own stream."""

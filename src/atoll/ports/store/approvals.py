@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from atoll.domain.approvals.approval import Approval
-from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
+from atoll.domain.approvals.approval import Approval, ApprovalId
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.wire.words.approvals import ApprovalState
 

@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Protocol
 
-from atoll.domain.hooks.hook import Hook
-from atoll.domain.ids import HookId, OrgId, PrincipalId
+from atoll.domain.hooks.hook import Hook, HookId
+from atoll.domain.ids import OrgId, PrincipalId
 from atoll.ports.vault import Sealed
 
 

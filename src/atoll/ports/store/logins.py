@@ -3,8 +3,7 @@
 from datetime import datetime
 from typing import Protocol
 
-from atoll.domain.ids import AgentLoginId
-from atoll.domain.logins.agent_login import AgentLoginRecord
+from atoll.domain.logins.agent_login import AgentLoginId, AgentLoginRecord
 from atoll.ports.store.records import OwnedRecords
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from atoll.domain.ids import PreviewId, SandboxId
+from atoll.domain.ids import SandboxId
 from atoll.domain.paging import PageQuery, RowPage
-from atoll.domain.previews.preview import Preview
+from atoll.domain.previews.preview import Preview, PreviewId
 from atoll.domain.previews.visit import Visit
 
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from atoll.domain.ids import WebhookId
 from atoll.domain.webhooks.delivery import Delivery
-from atoll.domain.webhooks.webhook import Webhook
+from atoll.domain.webhooks.webhook import Webhook, WebhookId
 from atoll.ports.store.records import OwnedRecords, Records
 from atoll.ports.vault import Sealed
 from atoll.wire.words.webhooks import DeliveryState

@@ -17,6 +17,7 @@ from typing import Literal
 from atoll.domain.approvals.approval import (
     Approval,
     ApprovalGrant,
+    ApprovalId,
     CommandAsk,
     HostAsk,
     SecretAsk,
@@ -29,7 +30,7 @@ from atoll.domain.approvals.approval import (
     rule_of,
 )
 from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
-from atoll.domain.ids import ApprovalId, SecretId
+from atoll.domain.ids import SecretId
 from atoll.domain.network.switch import NetworkChange
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability

@@ -16,6 +16,7 @@ from atoll.domain.approvals.approval import (
     ASK_LIFE,
     COMMAND_LIFE,
     Approval,
+    ApprovalId,
     Ask,
     CommandAsk,
     Requester,
@@ -29,7 +30,7 @@ from atoll.domain.approvals.approval import (
 )
 from atoll.domain.errors import Invalid
 from atoll.domain.event import EventDraft
-from atoll.domain.ids import ApprovalId, PrincipalId, SecretId
+from atoll.domain.ids import PrincipalId, SecretId
 from atoll.domain.network.host import canonical_host
 from atoll.domain.people.principal import SYSTEM
 from atoll.domain.sandboxes.sandbox import Sandbox

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from atoll.domain.dashboards.comment import (
+    CommentId,
     DashboardComment,
     check_mentioned,
     check_removes,
@@ -20,7 +21,7 @@ from atoll.domain.dashboards.comment import (
 from atoll.domain.dashboards.dashboard import Dashboard, role_of
 from atoll.domain.dashboards.mention import named_in
 from atoll.domain.event import dashboard_stream
-from atoll.domain.ids import CommentId, PrincipalId
+from atoll.domain.ids import PrincipalId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.principal import Principal
 from atoll.ports import Transaction

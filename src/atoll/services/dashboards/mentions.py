@@ -14,12 +14,13 @@ from atoll.domain.dashboards.mention import (
     MAX_MENTIONED,
     Assignment,
     DashboardMention,
+    MentionId,
     MentionKind,
     assignment_of,
 )
 from atoll.domain.errors import NotFound
 from atoll.domain.event import EventDraft, dashboard_stream
-from atoll.domain.ids import DashboardId, MentionId, PrincipalId
+from atoll.domain.ids import DashboardId, PrincipalId
 from atoll.domain.people.principal import Principal
 from atoll.ports import Transaction
 from atoll.services.ground import Ground

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from atoll.domain.errors import Conflict, Failed, Invalid, LimitReached, NotFound
 from atoll.domain.event import Json
-from atoll.domain.hosts.host import LOCAL, Capacity, Host, HostCheck, HourlyCost
+from atoll.domain.hosts.host import LOCAL, Capacity, Host, HostCheck, HostId, HourlyCost
 from atoll.domain.hosts.reading import (
     best_key,
     default_host_name,
@@ -24,7 +24,7 @@ from atoll.domain.hosts.reading import (
     read_overcommit,
     read_word,
 )
-from atoll.domain.ids import PERSONAL_ORG, HostId, OrgId
+from atoll.domain.ids import PERSONAL_ORG, OrgId
 from atoll.domain.people.principal import Principal
 from atoll.domain.placement import HostLoad
 from atoll.domain.profile.schema import profile_id

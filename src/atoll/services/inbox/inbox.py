@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from atoll.domain.approvals.approval import ApprovalGrant, Requester
 from atoll.domain.errors import AtollError, Conflict, Invalid, NotFound
-from atoll.domain.ids import AgentLoginId, SandboxId
+from atoll.domain.ids import SandboxId
 from atoll.domain.inbox.ending import PREFIX
 from atoll.domain.inbox.item import (
     AGAIN,
@@ -32,6 +32,7 @@ from atoll.domain.inbox.item import (
 )
 from atoll.domain.inbox.login import PREFIX as LOGIN_ID
 from atoll.domain.inbox.login import item_of_login
+from atoll.domain.logins.agent_login import AgentLoginId
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandboxes.pull_order import PullDraft
 from atoll.domain.sandboxes.reported import ReportedAgent

@@ -26,12 +26,13 @@ from atoll.domain.errors import (
     Unavailable,
 )
 from atoll.domain.event import Json
-from atoll.domain.ids import AgentLoginId, OrgId, PrincipalId, SecretId
+from atoll.domain.ids import OrgId, PrincipalId, SecretId
 from atoll.domain.logins.agent_login import (
     ANSWER_TIME,
     EARLY,
     MAX_LOGINS,
     AgentLogin,
+    AgentLoginId,
     AgentLoginRecord,
     AnswerLost,
     CodePasted,

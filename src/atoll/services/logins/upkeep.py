@@ -14,7 +14,7 @@ import msgspec
 import structlog
 
 from atoll.domain.errors import AtollError
-from atoll.domain.ids import AgentLoginId
+from atoll.domain.logins.agent_login import AgentLoginId
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import StoreUnavailable, Transaction
 from atoll.services.ground import Ground

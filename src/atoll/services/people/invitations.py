@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atoll.domain.errors import Conflict, LimitReached, NotFound
-from atoll.domain.ids import InvitationId
 from atoll.domain.people.claims import unique_name
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
 from atoll.domain.people.organization import (
     MAX_INVITATIONS,
     Invitation,
+    InvitationId,
     Member,
     check_may_set,
     invitation_end,

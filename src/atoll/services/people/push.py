@@ -4,9 +4,8 @@ What is pushed, and when, is `push_delivery`'s.
 """
 
 from atoll.domain.errors import LimitReached, NotFound
-from atoll.domain.ids import PushSubscriptionId
 from atoll.domain.people.principal import Principal
-from atoll.domain.people.push import PushSubscription, PushTarget
+from atoll.domain.people.push import PushSubscription, PushSubscriptionId, PushTarget
 from atoll.ports.senders.push import PushSender
 from atoll.services.ground import Ground
 from atoll.wire.words.people import MAX_SUBSCRIPTIONS

@@ -13,9 +13,10 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from atoll.domain.approvals.approval import ApprovalId
 from atoll.domain.errors import AtollError, NotFound, Unavailable
 from atoll.domain.event import SANDBOX_STREAMS, Event
-from atoll.domain.ids import ApprovalId, DashboardId, OrgId, PrincipalId, SandboxId
+from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId
 from atoll.domain.people.push import (
     PushRate,
     PushReason,

@@ -12,7 +12,7 @@ import structlog
 
 from atoll.domain.errors import Forbidden, LimitReached, NotFound, Unavailable
 from atoll.domain.event import EventDraft, Json
-from atoll.domain.ids import OrgId, PrincipalId, SandboxId, TokenId
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.bearer import read_capabilities
 from atoll.domain.people.capability import Capability
@@ -22,6 +22,7 @@ from atoll.domain.people.organization import check_may_set
 from atoll.domain.people.principal import Principal, TokenAccess
 from atoll.domain.people.token import (
     Token,
+    TokenId,
     TokenLives,
     TokenRequest,
     expiry_of,

@@ -13,7 +13,6 @@ import structlog
 
 from atoll.domain.errors import AtollError, Conflict, LimitReached, NotFound
 from atoll.domain.event import EventDraft, Json, sandbox_stream
-from atoll.domain.ids import PreviewId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.previews.preview import (
@@ -21,6 +20,7 @@ from atoll.domain.previews.preview import (
     Build,
     BuildRefused,
     Preview,
+    PreviewId,
     PreviewRemoved,
     PreviewRequest,
     SetupSeen,

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from atoll.domain.approvals.approval import (
     ASK_LIFE,
     Approval,
+    ApprovalId,
     Requester,
     ToolAsk,
     has_room,
@@ -22,7 +23,6 @@ from atoll.domain.approvals.approval import (
 )
 from atoll.domain.errors import Forbidden, LimitReached
 from atoll.domain.event import sandbox_stream
-from atoll.domain.ids import ApprovalId
 from atoll.domain.people.principal import SYSTEM
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Transaction

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from atoll.domain.event import Event, Gap
-from atoll.domain.ids import WebhookId
 from atoll.domain.webhooks.delivery import MAX_HELD, MAX_UNFINISHED
 from atoll.domain.webhooks.signature import body_of
-from atoll.domain.webhooks.webhook import Webhook
+from atoll.domain.webhooks.webhook import Webhook, WebhookId
 from atoll.ports import EventQuery, Transaction
 from atoll.ports.store.webhooks import KeptWebhook
 from atoll.services.ground import Ground

@@ -10,7 +10,9 @@ from typing import Final
 
 from atoll.domain.errors import Invalid
 from atoll.domain.event import SANDBOX_STREAMS
-from atoll.domain.ids import DashboardId, HookId, SandboxId, WebhookId, WorkerKey
+from atoll.domain.hooks.hook import HookId
+from atoll.domain.ids import DashboardId, SandboxId, WorkerKey
+from atoll.domain.webhooks.webhook import WebhookId
 from atoll.ports import EventQuery, Transaction
 from atoll.wire.words.sandboxes import Scope
 

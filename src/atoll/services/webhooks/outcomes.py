@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from atoll.domain.event import Event, Gap, Json
-from atoll.domain.ids import WebhookId
 from atoll.domain.webhooks.delivery import (
     MAX_UNFINISHED,
     Delivery,
@@ -20,7 +19,7 @@ from atoll.domain.webhooks.delivery import (
     waiting,
 )
 from atoll.domain.webhooks.signature import body_of
-from atoll.domain.webhooks.webhook import Webhook, after_success, disabled
+from atoll.domain.webhooks.webhook import Webhook, WebhookId, after_success, disabled
 from atoll.ports import Transaction
 from atoll.ports.store.webhooks import KeptWebhook
 from atoll.services.ground import Ground

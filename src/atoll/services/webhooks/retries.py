@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 import structlog
 
 from atoll.domain.errors import AtollError
-from atoll.domain.ids import EventId, WebhookId
+from atoll.domain.ids import EventId
 from atoll.domain.webhooks.delivery import MAX_UNFINISHED, UNFINISHED, Delivery, Failure, in_turn
-from atoll.domain.webhooks.webhook import webhook_stream
+from atoll.domain.webhooks.webhook import WebhookId, webhook_stream
 from atoll.ports.bus import Listener
 from atoll.services.ground import Ground
 from atoll.services.webhooks.log import WebhookLog, reading

@@ -10,11 +10,17 @@ from datetime import timedelta
 
 from atoll.domain.errors import Forbidden, LimitReached, NotFound
 from atoll.domain.event import Json
-from atoll.domain.ids import OrgId, PrincipalId, WebhookId
+from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.principal import Principal
 from atoll.domain.webhooks.delivery import MAX_UNFINISHED, UNFINISHED, renewed
 from atoll.domain.webhooks.signature import bound_to, spelled_secret
-from atoll.domain.webhooks.webhook import Webhook, checked_event_types, checked_streams, enabled
+from atoll.domain.webhooks.webhook import (
+    Webhook,
+    WebhookId,
+    checked_event_types,
+    checked_streams,
+    enabled,
+)
 from atoll.ports import Transaction, Vault
 from atoll.ports.store.webhooks import KeptWebhook, SealedKey
 from atoll.services.ground import Ground

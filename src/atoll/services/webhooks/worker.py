@@ -13,7 +13,7 @@ from datetime import timedelta
 import structlog
 
 from atoll.domain.errors import AtollError
-from atoll.domain.ids import WebhookId
+from atoll.domain.webhooks.webhook import WebhookId
 from atoll.services.ground import Ground
 from atoll.services.webhooks.aging import WebhookAging
 from atoll.services.webhooks.deliveries import WebhookDeliveries

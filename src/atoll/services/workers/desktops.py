@@ -13,8 +13,8 @@ from typing import Final
 import structlog
 
 from atoll.domain.errors import AtollError, Forbidden, LimitReached, NotFound
-from atoll.domain.hosts.host import Host
-from atoll.domain.ids import DesktopId, HostId, OrgId, PrincipalId
+from atoll.domain.hosts.host import Host, HostId
+from atoll.domain.ids import DesktopId, OrgId, PrincipalId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.wall.isolation import Isolation

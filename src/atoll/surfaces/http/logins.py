@@ -3,8 +3,7 @@
 No answer holds a token, a code that is traded for one, or a key: shown are references.
 """
 
-from atoll.domain.ids import AgentLoginId
-from atoll.domain.logins.agent_login import AgentLoginRecord
+from atoll.domain.logins.agent_login import AgentLoginId, AgentLoginRecord
 from atoll.services.logins.begun import BegunAgentLogin
 from atoll.surfaces.http.body.answers import instant
 from atoll.surfaces.http.serving.answers import answer_of

@@ -18,8 +18,8 @@ import pytest
 from atoll.adapters.linked.extension import LinkedExtension
 from atoll.adapters.zygote.start import hostname
 from atoll.domain.errors import AtollError
-from atoll.domain.hosts.host import Host
-from atoll.domain.ids import HostId, SandboxId
+from atoll.domain.hosts.host import Host, HostId
+from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Extension, ExtensionSetup, Handle, Provision, VendorKey
 from atoll.testing.check.processes import (

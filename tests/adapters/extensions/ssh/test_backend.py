@@ -16,9 +16,9 @@ from atoll.adapters.extensions.ssh.client import SshClient, SshHost
 from atoll.adapters.extensions.ssh.identity import SshIdentity
 from atoll.adapters.extensions.ssh.machines import OpenSshMachines
 from atoll.domain.errors import Failed, Unavailable
-from atoll.domain.hosts.host import Host
+from atoll.domain.hosts.host import Host, HostId
 from atoll.domain.hosts.reading import read_host_key
-from atoll.domain.ids import HostId, SandboxId
+from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.ports import CleanupReport, Provision
 from atoll.ports.far import FarBox, LinkTerms

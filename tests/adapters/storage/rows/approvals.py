@@ -3,8 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from atoll.domain.approvals.approval import Approval, CommandAsk, Requester, SecretAsk
-from atoll.domain.ids import PERSONAL_ORG, ApprovalId, OrgId, PrincipalId, SandboxId
+from atoll.domain.approvals.approval import Approval, ApprovalId, CommandAsk, Requester, SecretAsk
+from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery
 from atoll.ports import ApprovalQuery, Store, Transaction
 from atoll.testing.samples import NOW, OTHER, OWNER, sandbox

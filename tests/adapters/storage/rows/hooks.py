@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from atoll.domain.hooks.hook import Hook
-from atoll.domain.ids import PERSONAL_ORG, HookId, PrincipalId
+from atoll.domain.hooks.hook import Hook, HookId
+from atoll.domain.ids import PERSONAL_ORG, PrincipalId
 from atoll.ports import Store
 from atoll.ports.vault import Sealed
 from atoll.testing.samples import NOW, OWNER

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from atoll.domain.ids import PERSONAL_ORG, AgentLoginId, OrgId, PrincipalId, SecretId
-from atoll.domain.logins.agent_login import AgentLogin, AgentLoginRecord
+from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SecretId
+from atoll.domain.logins.agent_login import AgentLogin, AgentLoginId, AgentLoginRecord
 from atoll.ports import Store
 from atoll.testing.samples import NOW
 from atoll.wire.words.agents import LoginMethod, LoginState

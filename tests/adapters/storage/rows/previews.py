@@ -4,9 +4,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from atoll.domain.errors import Conflict
-from atoll.domain.ids import PERSONAL_ORG, PreviewId, SandboxId
+from atoll.domain.ids import PERSONAL_ORG, SandboxId
 from atoll.domain.paging import PageQuery
-from atoll.domain.previews.preview import Preview
+from atoll.domain.previews.preview import Preview, PreviewId
 from atoll.domain.previews.visit import PortAddress, Visit
 from atoll.ports import Store
 from atoll.testing.samples import NOW, OWNER

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from atoll.domain.ids import PERSONAL_ORG, EventId, OrgId, PrincipalId, WebhookId
+from atoll.domain.ids import PERSONAL_ORG, EventId, OrgId, PrincipalId
 from atoll.domain.webhooks.delivery import Delivery
-from atoll.domain.webhooks.webhook import Webhook
+from atoll.domain.webhooks.webhook import Webhook, WebhookId
 from atoll.ports import Sealed, Store
 from atoll.ports.store.webhooks import KeptWebhook, SealedKey
 from atoll.testing.samples import NOW, OWNER

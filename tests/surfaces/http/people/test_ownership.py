@@ -7,8 +7,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from atoll.domain.approvals.approval import Approval, HostAsk, Requester, SecretAsk
-from atoll.domain.ids import PERSONAL_ORG, ApprovalId, PrincipalId, SandboxId
+from atoll.domain.approvals.approval import Approval, ApprovalId, HostAsk, Requester, SecretAsk
+from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
 from atoll.domain.quota import Quota
 from atoll.wire.words.people import OrgRole
 from tests.surfaces.http.team import Team, team_of

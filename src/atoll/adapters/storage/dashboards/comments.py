@@ -13,8 +13,8 @@ from sqlalchemy import (
 
 from atoll.adapters.storage.columns import metadata, to_us
 from atoll.adapters.storage.records import RecordTable, SqlRecords
-from atoll.domain.dashboards.comment import DashboardComment
-from atoll.domain.ids import CommentId, DashboardId
+from atoll.domain.dashboards.comment import CommentId, DashboardComment
+from atoll.domain.ids import DashboardId
 from atoll.domain.paging import PageQuery, RowPage, cut_page
 from atoll.ports.store.dashboards.comments import DashboardCommentRows
 

@@ -21,8 +21,9 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import metadata, to_us
-from atoll.domain.dashboards.mention import DashboardMention, MentionKind
-from atoll.domain.ids import CommentId, DashboardId, MentionId, OrgId, PrincipalId
+from atoll.domain.dashboards.comment import CommentId
+from atoll.domain.dashboards.mention import DashboardMention, MentionId, MentionKind
+from atoll.domain.ids import DashboardId, OrgId, PrincipalId
 from atoll.ports.store.dashboards.mentions import DashboardMentionRows
 
 mentions = Table(

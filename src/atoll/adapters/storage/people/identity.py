@@ -23,9 +23,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import from_us, metadata, to_us
 from atoll.adapters.storage.records import RecordTable, SqlRecords
-from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SessionId
+from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId
 from atoll.domain.people.cli_login import CliLogin
-from atoll.domain.people.person import LoginTicket, Person, PersonSession
+from atoll.domain.people.person import LoginTicket, Person, PersonSession, SessionId
 from atoll.ports.store.people.identity import (
     CliLoginRows,
     LoginTicketRows,

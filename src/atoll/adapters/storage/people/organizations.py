@@ -22,9 +22,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.columns import metadata, to_us
 from atoll.adapters.storage.records import RecordTable, SqlRecords
 from atoll.domain.errors import Conflict
-from atoll.domain.ids import InvitationId, OrgId, PrincipalId
+from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.network.bounds import NetworkBounds
-from atoll.domain.people.organization import Invitation, Member, Organization
+from atoll.domain.people.organization import Invitation, InvitationId, Member, Organization
 from atoll.ports.store.people.organizations import (
     InvitationRows,
     MemberRows,

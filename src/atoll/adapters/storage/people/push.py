@@ -4,9 +4,9 @@ from sqlalchemy import Column, Index, Table, Text, select
 
 from atoll.adapters.storage.columns import metadata
 from atoll.adapters.storage.records import RecordTable, SqlOwnedRecords
-from atoll.domain.ids import OrgId, PrincipalId, PushSubscriptionId
+from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.login import fingerprint
-from atoll.domain.people.push import PushSubscription
+from atoll.domain.people.push import PushSubscription, PushSubscriptionId
 from atoll.ports.store.people.push import PushRows
 
 push_subscriptions = Table(

@@ -22,9 +22,9 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import from_us, metadata, to_us
-from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, TokenId
+from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId
 from atoll.domain.paging import PageQuery, RowPage, cut_page
-from atoll.domain.people.token import Token
+from atoll.domain.people.token import Token, TokenId
 from atoll.ports.store.people.tokens import SigningKey, SigningKeyRows, TokenRows
 from atoll.ports.vault import Sealed
 

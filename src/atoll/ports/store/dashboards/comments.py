@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
-from atoll.domain.dashboards.comment import DashboardComment
-from atoll.domain.ids import CommentId, DashboardId
+from atoll.domain.dashboards.comment import CommentId, DashboardComment
+from atoll.domain.ids import DashboardId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.ports.store.records import Records
 

@@ -3,8 +3,9 @@
 from collections.abc import Collection
 from typing import Protocol
 
-from atoll.domain.dashboards.mention import DashboardMention
-from atoll.domain.ids import CommentId, DashboardId, MentionId, OrgId, PrincipalId
+from atoll.domain.dashboards.comment import CommentId
+from atoll.domain.dashboards.mention import DashboardMention, MentionId
+from atoll.domain.ids import DashboardId, OrgId, PrincipalId
 
 
 class DashboardMentionRows(Protocol):

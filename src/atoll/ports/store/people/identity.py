@@ -4,9 +4,9 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Protocol
 
-from atoll.domain.ids import OrgId, PrincipalId, SessionId
+from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.cli_login import CliLogin
-from atoll.domain.people.person import LoginTicket, Person, PersonSession
+from atoll.domain.people.person import LoginTicket, Person, PersonSession, SessionId
 from atoll.ports.store.records import Records
 from atoll.ports.vault import Sealed
 

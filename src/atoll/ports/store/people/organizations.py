@@ -6,9 +6,9 @@ Single-person mode has no row of any of them.
 from datetime import datetime
 from typing import Protocol
 
-from atoll.domain.ids import InvitationId, OrgId, PrincipalId
+from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.network.bounds import NetworkBounds
-from atoll.domain.people.organization import Invitation, Member, Organization
+from atoll.domain.people.organization import Invitation, InvitationId, Member, Organization
 from atoll.ports.store.records import Records
 
 

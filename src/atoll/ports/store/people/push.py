@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
-from atoll.domain.ids import OrgId, PrincipalId, PushSubscriptionId
-from atoll.domain.people.push import PushSubscription
+from atoll.domain.ids import OrgId, PrincipalId
+from atoll.domain.people.push import PushSubscription, PushSubscriptionId
 
 
 class PushRows(Protocol):

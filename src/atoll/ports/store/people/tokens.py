@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from atoll.domain.ids import OrgId, PrincipalId, TokenId
+from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.paging import PageQuery, RowPage
-from atoll.domain.people.token import Token
+from atoll.domain.people.token import Token, TokenId
 from atoll.ports.vault import Sealed
 
 

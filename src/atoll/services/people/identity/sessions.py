@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from atoll.domain.errors import NotFound
-from atoll.domain.ids import OrgId, PrincipalId, SessionId
+from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
 from atoll.domain.people.organization import member_principal
 from atoll.domain.people.person import (
@@ -17,6 +17,7 @@ from atoll.domain.people.person import (
     LoginTicket,
     Person,
     PersonSession,
+    SessionId,
     newcomer,
     printable_agent,
 )

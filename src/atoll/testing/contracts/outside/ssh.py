@@ -9,9 +9,8 @@ from abc import ABC, abstractmethod
 import pytest
 
 from atoll.domain.errors import Unavailable
-from atoll.domain.hosts.host import LOCAL_HOST, Host
+from atoll.domain.hosts.host import LOCAL_HOST, Host, HostId
 from atoll.domain.hosts.reading import SshAddress, best_key, read_host_key
-from atoll.domain.ids import HostId
 from atoll.ports.outside.ssh import SshMachines
 from atoll.wire.words.hosts import HostKind
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from atoll.domain.dashboards.comment import DashboardComment
-from atoll.domain.ids import PERSONAL_ORG, CommentId, DashboardId, PrincipalId
+from atoll.domain.dashboards.comment import CommentId, DashboardComment
+from atoll.domain.ids import PERSONAL_ORG, DashboardId, PrincipalId
 from atoll.domain.paging import PageQuery
 from atoll.ports import Store
 from atoll.testing.samples import NOW, OWNER

@@ -3,8 +3,9 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from atoll.domain.dashboards.mention import DashboardMention, MentionKind
-from atoll.domain.ids import PERSONAL_ORG, CommentId, DashboardId, MentionId, OrgId, PrincipalId
+from atoll.domain.dashboards.comment import CommentId
+from atoll.domain.dashboards.mention import DashboardMention, MentionId, MentionKind
+from atoll.domain.ids import PERSONAL_ORG, DashboardId, OrgId, PrincipalId
 from atoll.ports import Store
 from atoll.testing.samples import NOW, OWNER
 from tests.adapters.storage.rows.dashboards.dashboards import dashboard

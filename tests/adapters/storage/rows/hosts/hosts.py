@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from atoll.domain.hosts.host import Capacity, Host, HourlyCost
-from atoll.domain.ids import PERSONAL_ORG, HostId
+from atoll.domain.hosts.host import Capacity, Host, HostId, HourlyCost
+from atoll.domain.ids import PERSONAL_ORG
 from atoll.ports import Store
 from atoll.testing.samples import NOW, sandbox
 from atoll.wire.words.hosts import HostKind, HostState

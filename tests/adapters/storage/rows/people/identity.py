@@ -3,9 +3,9 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from atoll.domain.ids import OrgId, PrincipalId, SessionId
+from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.cli_login import CliLogin
-from atoll.domain.people.person import LoginTicket, Person, PersonSession
+from atoll.domain.people.person import LoginTicket, Person, PersonSession, SessionId
 from atoll.ports import Store
 from atoll.ports.vault import Sealed
 from atoll.testing.samples import NOW

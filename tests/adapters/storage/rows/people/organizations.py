@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 
 from atoll.domain.errors import Conflict
-from atoll.domain.ids import InvitationId, OrgId, PrincipalId
+from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.network.bounds import UNBOUNDED, NetworkBounds
-from atoll.domain.people.organization import Invitation, Member, Organization
+from atoll.domain.people.organization import Invitation, InvitationId, Member, Organization
 from atoll.ports import Store
 from atoll.testing.samples import NOW
 from atoll.wire.words.events import ActorKind

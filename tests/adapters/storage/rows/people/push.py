@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, PushSubscriptionId
-from atoll.domain.people.push import PushSubscription, PushTarget
+from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId
+from atoll.domain.people.push import PushSubscription, PushSubscriptionId, PushTarget
 from atoll.ports import Store
 from atoll.testing.samples import NOW, OWNER
 

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, TokenId
+from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId
 from atoll.domain.paging import PageQuery
-from atoll.domain.people.token import Token
+from atoll.domain.people.token import Token, TokenId
 from atoll.ports import Store
 from atoll.ports.store.people.tokens import SigningKey
 from atoll.ports.vault import Sealed
