@@ -201,7 +201,7 @@ class Desk:
         await served.request(number, "test/say", {"lines": [*lines]})
 
     async def events(self) -> list[dict[str, Any]]:
-        found = await self.atoll.services.workers.workers.stream(LOCAL_PERSON, "w", after=0)
+        found = await self.atoll.services.workers.streams.page(LOCAL_PERSON, "w", after=0)
         assert [one.seq for one in found.events] == list(range(1, len(found.events) + 1))
         return [{"kind": one.event_type, **dict(one.payload)} for one in found.events]
 

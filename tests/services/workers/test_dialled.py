@@ -111,7 +111,7 @@ class DesktopScene(Scene):
             return [one.request_id for one in await rows.host_offers.everything()]
 
     async def said(self) -> list[object]:
-        page = await self.workers.stream(LOCAL_PERSON, "w", after=0)
+        page = await self.streams.page(LOCAL_PERSON, "w", after=0)
         return [one.payload["params"] for one in page.events if one.event_type == "worker.event"]
 
 
@@ -364,7 +364,7 @@ async def test_host_that_returns_in_its_epoch_delivers_what_it_buffered_once_and
         await scene.far.deliver(*lines, first=first)
     await scene.heard("started", "event", "lost", "recovered", "event", "event", "event")
     assert await scene.said() == ["0", "1", "2", "3"]
-    page = await scene.workers.stream(LOCAL_PERSON, "w", after=3)
+    page = await scene.streams.page(LOCAL_PERSON, "w", after=3)
     assert page.events[0].payload == {"worker_id": "w", "epoch": 1, "delivered": 3}
 
 
@@ -466,7 +466,7 @@ async def test_agent_that_ended_on_its_desktop_is_lost_with_the_reason(
     ended = RequestRefusal(ErrorCode.WORKER_UNAVAILABLE, "the agent exited with 1")
     await scene.far.deliver(replace(item(request_id=HostAct.END), receipt=ended))
     await scene.heard("started", "event", "lost")
-    page = await scene.workers.stream(LOCAL_PERSON, "w", after=2)
+    page = await scene.streams.page(LOCAL_PERSON, "w", after=2)
     assert page.events[0].payload["reason"] == "the agent exited with 1"
 
 
@@ -529,7 +529,7 @@ async def test_removal_leaves_what_is_on_a_desktop_that_is_away(scene: DesktopSc
     await scene.far.desktops.left(LOCAL_PERSON, "laptop")
     await scene.workers.stop(LOCAL_PERSON, "w", None)
     await scene.heard("started", "stopped", "torn_down")
-    page = await scene.workers.stream(LOCAL_PERSON, "w", after=2)
+    page = await scene.streams.page(LOCAL_PERSON, "w", after=2)
     assert page.events[0].payload["leftovers"] == ["desktop:laptop/w: that machine was not there"]
 
 
@@ -606,7 +606,7 @@ async def test_token_of_one_lease_changes_nothing_of_another_worker_or_epoch(
     assert taken.taken == 1
     shown = await scene.workers.get(LOCAL_PERSON, "v")
     assert shown.observed.pending.request_ids == ("r1",)
-    events = await scene.workers.stream(LOCAL_PERSON, "w", after=0)
+    events = await scene.streams.page(LOCAL_PERSON, "w", after=0)
     assert [one.event_type for one in events.events] == ["worker.started"]
 
 

@@ -45,10 +45,10 @@ async def test_sweep_removes_what_is_old_but_the_newest_event(scene: Scene) -> N
     assert await WorkerRetention(scene.ground, timedelta(hours=1)).sweep() == 0
     assert await WorkerRetention(scene.ground, None).sweep() == 0
     assert await WorkerRetention(scene.ground, timedelta(0)).sweep() == 2 * BATCH + 2
-    page = await scene.workers.stream(LOCAL_PERSON, "w", after=2 * BATCH + 2)
+    page = await scene.streams.page(LOCAL_PERSON, "w", after=2 * BATCH + 2)
     assert [one.seq for one in page.events] == [2 * BATCH + 3]
     with pytest.raises(StaleCursor):
-        await scene.workers.stream(LOCAL_PERSON, "w", after=0)
+        await scene.streams.page(LOCAL_PERSON, "w", after=0)
     shown = await scene.workers.get(LOCAL_PERSON, "w")
     assert (shown.observed.latest_seq, shown.observed.artifacts) == (2 * BATCH + 3, ())
     scene.host.say(key, '{"method":"turn/started"}')
@@ -65,7 +65,7 @@ async def test_owner_deletes_what_was_said_and_the_numbers_go_on(scene: Scene) -
     await scene.workers.stop(LOCAL_PERSON, "w", None)
     await scene.until(lambda shown: shown.observed.latest_seq == 7)
     assert await retention.erase(LOCAL_PERSON, "w") == Erased(1, 6)
-    page = await scene.workers.stream(LOCAL_PERSON, "w", after=6)
+    page = await scene.streams.page(LOCAL_PERSON, "w", after=6)
     assert [one.event_type for one in page.events] == ["worker.stopped"]
     async with scene.ground.store.read() as rows:
         stored = await rows.worker_requests.get(key, "r1")
@@ -103,4 +103,4 @@ async def test_only_its_owner_deletes_a_stream(scene: Scene) -> None:
     reader = replace(LOCAL_PERSON, capabilities=frozenset({Capability.AGENT_READ}))
     with pytest.raises(Forbidden):
         await retention.erase(reader, "w")
-    assert len((await scene.workers.stream(LOCAL_PERSON, "w", after=0)).events) == 6
+    assert len((await scene.streams.page(LOCAL_PERSON, "w", after=0)).events) == 6

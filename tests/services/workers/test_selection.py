@@ -32,6 +32,7 @@ from atoll.services.workers.driving import WorkerDriver
 from atoll.services.workers.fallback import WorkerFallback
 from atoll.services.workers.heartbeats import Heartbeats
 from atoll.services.workers.runtime_host import RuntimeHost
+from atoll.services.workers.streams import MAX_PAGE
 from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.workers import Workers
 from atoll.surfaces.http.workers.views import event_view
@@ -111,9 +112,11 @@ class Placed:
         return found.key
 
     async def told(self, event_type: str) -> WorkerEvent:
-        page = await self.workers.stream(LOCAL_PERSON, "w", after=0)
-        (found,) = (one for one in page.events if one.event_type == event_type)
-        return found
+        key = await self.key()
+        async with self.s.store.read() as rows:
+            events = await rows.worker_events.page(key, 0, MAX_PAGE)
+        (event,) = (one for one in events if one.event_type == event_type)
+        return event
 
     async def health(self, extension: str) -> Health:
         found = await routes(self.s).health()

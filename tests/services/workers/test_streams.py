@@ -177,7 +177,7 @@ async def test_cursor_whose_events_are_gone_is_stale(scene: Scene) -> None:
         assert await rows.worker_events.remove(key, 4) == 3
     for act in (
         anext(scene.streams.follow(LOCAL_PERSON, "w", after=2)),
-        scene.workers.stream(LOCAL_PERSON, "w", after=2),
+        scene.streams.page(LOCAL_PERSON, "w", after=2),
     ):
         with pytest.raises(StaleCursor) as found:
             await act

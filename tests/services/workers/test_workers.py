@@ -84,7 +84,7 @@ class Scene:
         return await self.key()
 
     async def kinds(self) -> list[str]:
-        page = await self.workers.stream(LOCAL_PERSON, "w", after=0)
+        page = await self.streams.page(LOCAL_PERSON, "w", after=0)
         assert [one.seq for one in page.events] == list(range(1, len(page.events) + 1))
         return [one.event_type.removeprefix("worker.") for one in page.events]
 
@@ -202,7 +202,7 @@ async def test_what_the_agent_says_is_kept_byte_for_byte(scene: Scene) -> None:
     key = await scene.running()
     scene.host.say(key, '{"method":"item/completed","params":{"n":9007199254740993, "f":1.0}}')
     await scene.heard("started", "event")
-    page = await scene.workers.stream(LOCAL_PERSON, "w", after=1)
+    page = await scene.streams.page(LOCAL_PERSON, "w", after=1)
     assert page.events[0].payload["params"] == '{"n":9007199254740993, "f":1.0}'
 
 
@@ -265,7 +265,7 @@ async def test_silent_host_that_returns_delivers_what_it_kept_after_its_return(
     for n in range(2):
         scene.host.say(key, f'{{"method":"turn/started","params":{n}}}')
     await scene.heard("started", "lost", "recovered", "event", "event")
-    page = await scene.workers.stream(LOCAL_PERSON, "w", after=2)
+    page = await scene.streams.page(LOCAL_PERSON, "w", after=2)
     assert page.events[0].payload["delivered"] == 2
     assert [one.payload["params"] for one in page.events[1:]] == ["0", "1"]
 
@@ -353,7 +353,7 @@ async def test_foreign_worker_is_like_a_missing_one(scene: Scene) -> None:
             scene.workers.get(OTHER, name),
             scene.workers.request(OTHER, name, TURN, wait_ms=0),
             scene.workers.stop(OTHER, name, None),
-            scene.workers.stream(OTHER, name, after=0),
+            scene.streams.page(OTHER, name, after=0),
         ):
             with pytest.raises(NotFound, match=f"no worker '{name}'"):
                 await act
@@ -378,7 +378,7 @@ async def test_last_words_are_taken_in_however_many_they_are(scene: Scene) -> No
     shown = await scene.until(lambda shown: shown.worker.status is WorkerStatus.STOPPED)
     assert shown.worker.markers is not None
     assert (shown.worker.markers.last_seq, shown.observed.latest_seq) == (953, 954)
-    page = await scene.workers.stream(LOCAL_PERSON, "w", after=951)
+    page = await scene.streams.page(LOCAL_PERSON, "w", after=951)
     assert [one.payload.get("method") for one in page.events] == [
         "turn/completed", "thread/closed", None
     ]  # fmt: skip

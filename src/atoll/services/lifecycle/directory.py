@@ -1,15 +1,20 @@
-"""The directory: a cache of sandboxes for frequent requests.
+"""Sandboxes as this process knows them, and by id or name for those who may see them.
 
-Every transition made here goes in at once; what another replica did is seen after
-`FRESH_SECONDS`. The store stays the truth.
+The directory is a cache for frequent requests. Every transition made here goes in at once; what
+another replica did is seen after `FRESH_SECONDS`. The store stays the truth.
 """
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from atoll.domain.dashboards.dashboard import opens_sandbox
+from atoll.domain.errors import NotFound
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
-from atoll.domain.sandboxes.sandbox import Sandbox
-from atoll.ports import Clock
+from atoll.domain.people.capability import Capability
+from atoll.domain.people.principal import Principal
+from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox, may_see
+from atoll.ports import Clock, Transaction
+from atoll.services.ground import Ground
 from atoll.wire.words.sandboxes import State
 
 FRESH_SECONDS = 2.0
@@ -61,3 +66,66 @@ class Directory:
     def known(self) -> list[Sandbox]:
         """Return the last known state of all sandboxes, however old."""
         return [entry.sandbox for entry in self._entries.values()]
+
+
+class SandboxLookup:
+    """Finds sandboxes. A `ref` is an id or a name; whatever the caller may not see is
+    `NotFound`."""
+
+    def __init__(self, ground: Ground, directory: Directory) -> None:
+        self._store, self._leadership = ground.store, ground.leadership
+        self._directory = directory
+
+    async def get(self, caller: Principal, ref: str) -> Sandbox:
+        """Return a sandbox as it is stored."""
+        async with self._store.read() as rows:
+            return await self.find(rows, caller, ref)
+
+    async def find(self, rows: Transaction, caller: Principal, ref: str) -> Sandbox:
+        """Return a sandbox within a transaction."""
+        found = await rows.sandboxes.get(SandboxId(ref))
+        sandbox = found or await rows.sandboxes.named(caller.org_id, caller.id, ref)
+        if sandbox is None:
+            raise _unknown(ref)
+        seen = may_see(caller, sandbox) or await _may_give(rows, caller, sandbox)
+        if seen or await _on_dashboard(rows, caller, sandbox):
+            return sandbox
+        raise _unknown(ref)
+
+    async def get_recent(self, caller: Principal, ref: str) -> Sandbox:
+        """Return the sandbox as this process knew it a moment ago, else as it is stored."""
+        sandbox = self._directory.find(caller.org_id, caller.id, ref)
+        outdated = self._leadership.shared and sandbox is not None and sandbox.state not in RUNNING
+        if sandbox is None or outdated or not may_see(caller, sandbox):
+            sandbox = await self.get(caller, ref)
+            self._directory.put(sandbox)
+        return sandbox
+
+    async def refresh(self, sandbox: Sandbox) -> Sandbox:
+        """Return the sandbox as it now is; what this process changed last is known without a
+        read."""
+        known = self._directory.find(sandbox.org_id, sandbox.owner, sandbox.id)
+        if known is not None and not self._leadership.shared:
+            return known
+        async with self._store.read() as rows:
+            return await rows.sandboxes.get(sandbox.id) or sandbox
+
+
+async def _may_give(rows: Transaction, caller: Principal, sandbox: Sandbox) -> bool:
+    """Return whether a sandbox waits for a new owner, which the caller may give it."""
+    if sandbox.org_id != caller.org_id or not caller.may(Capability.ORG_MANAGE):
+        return False
+    team = await rows.organizations.get(sandbox.org_id)
+    return team is not None and await rows.members.get(sandbox.org_id, sandbox.owner) is None
+
+
+async def _on_dashboard(rows: Transaction, caller: Principal, sandbox: Sandbox) -> bool:
+    """Return whether a dashboard that the caller works on shows the sandbox."""
+    if sandbox.org_id != caller.org_id or not caller.may(Capability.DASHBOARD_READ):
+        return False
+    showing = await rows.dashboards.showing(sandbox.id)
+    return any(opens_sandbox(caller, one, sandbox.id) for one in showing)
+
+
+def _unknown(ref: str) -> NotFound:
+    return NotFound(f"There is no sandbox {ref[:80]!r}: list them to see which there are.")

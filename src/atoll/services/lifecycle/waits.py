@@ -9,7 +9,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.sandboxes.task_queue import is_queued
 from atoll.services.ground import Ground
-from atoll.services.lifecycle.lookup import SandboxLookup
+from atoll.services.lifecycle.directory import SandboxLookup
 from atoll.wire.words.sandboxes import State
 
 POLL_SECONDS = 0.25

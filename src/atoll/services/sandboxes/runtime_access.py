@@ -9,12 +9,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TypeVar
 
-from atoll.domain.errors import Conflict, Unavailable
+from atoll.domain.errors import AtollError, Conflict, Unavailable
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox, keeps_files
+from atoll.domain.sandboxes.task_queue import is_queued
 from atoll.ports import Channel, HandoverLink, RuntimeClient, RuntimeStream
 from atoll.services.journals.journals import Journals
-from atoll.services.lifecycle.lookup import SandboxLookup, not_running
+from atoll.services.lifecycle.directory import SandboxLookup
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.waits import SandboxWaits
 from atoll.services.sandboxes.backend_watch import BackendWatch
@@ -110,7 +111,7 @@ class RuntimeAccess:
         the client when another client ends the sandbox meanwhile."""
         sandbox = await self._lookup.get_recent(caller, ref)
         if sandbox.state not in RUNNING:
-            raise not_running(sandbox)
+            raise _not_running(sandbox)
         if activity:
             self._reconciler.touch(sandbox)
             self._backend_watch.note_activity(sandbox)
@@ -137,12 +138,43 @@ class RuntimeAccess:
                 async with self._maintenance.opened(sandbox) as client:
                     yield sandbox, client
             else:
-                raise not_running(sandbox)
+                raise _not_running(sandbox)
 
     def runtime_of(self, sandbox: Sandbox) -> RuntimeClient:
         """Return the client of a sandbox's runtime, without a permission check. Raises `Failed`
         when it has no address."""
         return self._runtimes.client(sandbox)
+
+
+def _not_running(sandbox: Sandbox) -> AtollError:
+    """Return the error that says why a sandbox cannot be entered, and what to do."""
+    name = f"Sandbox {sandbox.name} ({sandbox.id})"
+    match sandbox.state:
+        case State.REQUESTED if is_queued(sandbox) and sandbox.task is not None:
+            return Conflict(
+                f"{name} waits for a place: {sandbox.task.before} before it. It starts when "
+                "another task is done.",
+                code="queued",
+            )
+        case State.REQUESTED | State.PROVISIONING:
+            return Unavailable(
+                f"{name} is still being provisioned: wait until it is ready.", code="not_ready"
+            )
+        case State.STOPPED:
+            return Conflict(f"{name} is stopped: start it first.", code="not_running")
+        case State.EXPIRED | State.FAILED:
+            why = f" ({sandbox.reason})" if sandbox.reason else ""
+            act = _ways_to_what_is_kept(sandbox) if keeps_files(sandbox) else "recreate it"
+            return Conflict(f"{name} is {sandbox.state}{why}: {act}.", code="not_running")
+        case State.READY | State.ACTIVE | State.DESTROYING | State.DESTROYED:
+            return Conflict(f"{name} is {sandbox.state}.", code="not_running")
+
+
+def _ways_to_what_is_kept(sandbox: Sandbox) -> str:
+    name = sandbox.name
+    copy = f"`atoll cp {name}:. DIR`"
+    take = f"`atoll pull {name}` and {copy} take" if sandbox.repos else f"{copy} takes"
+    return f"`atoll start {name}` brings it up with its files; {take} them out as it is"
 
 
 def _has_ended(before: Sandbox, now: Sandbox) -> bool:

@@ -39,7 +39,7 @@ from atoll.domain.sandboxes.task_queue import is_queued
 from atoll.ports import LogLine, SandboxQuery, Transaction
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
-from atoll.services.lifecycle.lookup import SandboxLookup
+from atoll.services.lifecycle.directory import SandboxLookup
 from atoll.services.lifecycle.transitions import Also
 from atoll.services.lifecycle.waits import SandboxWaits
 from atoll.services.policies.network_boundary import NetworkBoundary

@@ -1,4 +1,4 @@
-"""Admission to workers: who may do what with which, and whether a route would place a new one now.
+"""Admission of workers: whether a route would place a new one now.
 
 The decision itself is made, and kept, when the sandbox of the worker is admitted.
 """
@@ -8,14 +8,12 @@ from typing import Protocol
 
 from atoll.domain.agents.acp.added import is_added
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
-from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.routes.decision import Decision, no_route
 from atoll.domain.routes.policy import DESKTOP
 from atoll.domain.sandboxes.sandbox import RUNNING, CreateSandbox, Sandbox, keeps_files
-from atoll.domain.workers.create import CreateWorker, WorkerId
-from atoll.domain.workers.record import WorkerRecord
-from atoll.ports import AgentLayers, RuntimeClient, Transaction
+from atoll.domain.workers.create import CreateWorker
+from atoll.ports import AgentLayers, RuntimeClient
 from atoll.services.sandboxes.agent_checks import AgentChecks
 from atoll.services.workers.runtime_host import wanted_sandbox
 from atoll.wire.words.sandboxes import State
@@ -131,18 +129,3 @@ class WorkerAdmission:
                 f"Sandbox {found.name} is {found.state}: a worker moves into one with its files.",
                 field="workspace_ref",
             )
-
-
-def check_right(caller: Principal, capability: Capability) -> None:
-    """Check that a caller has a right on workers. Raises `Forbidden`."""
-    if not caller.may(capability) or caller.guest_access is not None:
-        raise Forbidden(f"You may not do that: it takes {capability.value}.")
-
-
-async def known_worker(rows: Transaction, caller: Principal, worker_id: str) -> WorkerRecord:
-    """Return a worker of the caller's. Raises `NotFound` and `Forbidden`."""
-    check_right(caller, Capability.AGENT_READ)
-    found = await rows.workers.find(caller.org_id, caller.id, WorkerId(worker_id))
-    if found is None:
-        raise NotFound(f"There is no worker {worker_id[:80]!r}: list them to see which.")
-    return found

@@ -22,9 +22,8 @@ from atoll.domain.workers.talk import MOST_THREADS, WorkerTalk
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.services.agents.agents import Agents
 from atoll.services.ground import Ground
-from atoll.services.workers.admission import check_right
 from atoll.services.workers.transitions import WorkerTransitions
-from atoll.services.workers.workers import Workers
+from atoll.services.workers.workers import Workers, check_right
 from atoll.wire.contract.agents import ActionBody, OpenAgentBody
 from atoll.wire.words.workers import WorkerStatus
 

@@ -13,7 +13,7 @@ from atoll.domain.workers.artifact import WorkerArtifact
 from atoll.domain.workers.record import worker_stream
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events, Note
-from atoll.services.workers.admission import check_right, known_worker
+from atoll.services.workers.workers import check_right, known_worker
 from atoll.wire.words.workers import MOST_ARTIFACTS
 
 

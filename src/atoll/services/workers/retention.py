@@ -18,7 +18,7 @@ from atoll.domain.workers.ledger import RequestRefusal
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.repetition import pause, sweep_hourly
-from atoll.services.workers.admission import check_right, known_worker
+from atoll.services.workers.workers import check_right, known_worker
 from atoll.wire.words.workers import ErrorCode
 
 BATCH: Final = 200

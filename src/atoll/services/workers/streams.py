@@ -17,8 +17,8 @@ from atoll.domain.workers.record import WorkerEvent, WorkerRecord, worker_stream
 from atoll.ports import Transaction
 from atoll.ports.bus import Listener
 from atoll.services.ground import Ground
-from atoll.services.workers.admission import known_worker
 from atoll.services.workers.live import HeardDeltas, LiveDeltas
+from atoll.services.workers.workers import known_worker
 from atoll.wire.words.workers import MAX_TAIL_MS
 
 MAX_PAGE: Final = 200

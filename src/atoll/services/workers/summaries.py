@@ -20,7 +20,7 @@ from atoll.ports.database import Headway
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
 from atoll.services.repetition import derive_from_news
-from atoll.services.workers.admission import check_right
+from atoll.services.workers.workers import check_right
 from atoll.wire.words.workers import SUMMARIES
 
 STREAM: Final = f"model:{SUMMARIES}"

@@ -1,4 +1,4 @@
-"""Workers: create or reattach, list, snapshot, request, stop, and read the stream.
+"""Workers: create or reattach, list, snapshot, request and stop.
 
 Whatever a caller may not see answers as what is missing. `driving` does what takes time.
 """
@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import Final
 
 from atoll.domain.agents.acp.added import is_added
-from atoll.domain.errors import Conflict, Invalid, LimitReached, NotFound
+from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.ids import WorkerKey
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.workers.create import CreateWorker, judge_create
+from atoll.domain.workers.create import CreateWorker, WorkerId, judge_create
 from atoll.domain.workers.heartbeat import Lease
 from atoll.domain.workers.ledger import LedgerEntry, Receipt, WorkerRequest, admit
 from atoll.domain.workers.lifecycle import Reattach, StopWorker, Worker, check_requests
@@ -40,15 +40,10 @@ from atoll.ports import Transaction
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
-from atoll.services.workers.admission import WorkerAdmission, check_right, known_worker
+from atoll.services.workers.admission import WorkerAdmission
 from atoll.services.workers.driving import WorkerDriver
 from atoll.services.workers.occupancy import check_alone
 from atoll.services.workers.runtime_host import wanted_sandbox
-from atoll.services.workers.streams import (
-    MAX_PAGE,
-    StreamPage,
-    read_page,
-)
 from atoll.services.workers.transitions import WorkerTransitions, place_of
 from atoll.wire.words.workers import MAX_WAIT_MS
 
@@ -182,15 +177,6 @@ class Workers:
         self._driver.begin(record.key)
         return await self._snapshot(stopping)
 
-    async def stream(
-        self, caller: Principal, worker_id: str, *, after: int, limit: int = MAX_PAGE
-    ) -> StreamPage:
-        """Return events after a number. Raises `StaleCursor` when some of them are no longer
-        kept."""
-        async with self._ground.store.read() as rows:
-            record = await known_worker(rows, caller, worker_id)
-            return await read_page(rows, record, after, limit)
-
     def _new(self, caller: Principal, request: CreateWorker) -> WorkerRecord:
         now = self._ground.clock.now()
         return WorkerRecord(
@@ -204,7 +190,7 @@ class Workers:
         )
 
     async def known(self, caller: Principal, worker_id: str) -> WorkerRecord:
-        """Return a worker of the caller's as it is stored."""
+        """Return a worker of the caller's as it is stored. Raises `NotFound` and `Forbidden`."""
         async with self._ground.store.read() as rows:
             return await known_worker(rows, caller, worker_id)
 
@@ -235,6 +221,21 @@ class Workers:
         async with self._ground.store.read() as rows:
             observed = await _observed(rows, record)
         return snapshot(record, observed, now=self._ground.clock.now())
+
+
+def check_right(caller: Principal, capability: Capability) -> None:
+    """Check that a caller has a right on workers. Raises `Forbidden`."""
+    if not caller.may(capability) or caller.guest_access is not None:
+        raise Forbidden(f"You may not do that: it takes {capability.value}.")
+
+
+async def known_worker(rows: Transaction, caller: Principal, worker_id: str) -> WorkerRecord:
+    """Return a worker of the caller's. Raises `NotFound` and `Forbidden`."""
+    check_right(caller, Capability.AGENT_READ)
+    found = await rows.workers.find(caller.org_id, caller.id, WorkerId(worker_id))
+    if found is None:
+        raise NotFound(f"There is no worker {worker_id[:80]!r}: list them to see which.")
+    return found
 
 
 async def _observed(rows: Transaction, record: WorkerRecord) -> WorkerObservation:

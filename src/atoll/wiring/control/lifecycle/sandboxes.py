@@ -30,9 +30,8 @@ from atoll.services.journals.journal_poll import JournalPoll
 from atoll.services.journals.journals import Journals
 from atoll.services.journals.pruning import EventPruning
 from atoll.services.lifecycle.deadlines import Deadlines
-from atoll.services.lifecycle.directory import Directory
+from atoll.services.lifecycle.directory import Directory, SandboxLookup
 from atoll.services.lifecycle.host_room import HostRoom
-from atoll.services.lifecycle.lookup import SandboxLookup
 from atoll.services.lifecycle.projections import Projections
 from atoll.services.lifecycle.room import SandboxRoom
 from atoll.services.lifecycle.runtimes import RuntimeTokens, SandboxRuntimes
