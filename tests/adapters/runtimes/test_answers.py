@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from atoll.adapters.runtimes.answers import problem, read_answer
+from atoll.adapters.runtimes.http_clients import problem, read_answer
 from atoll.domain.errors import Conflict, Failed
 from atoll.wire.contract.call import json_call
 

@@ -1,7 +1,7 @@
 """RuntimeClients over aiohttp: one pool of connections per runtime, on a unix socket or TCP.
 
-It sends calls, moves streams and frames, and turns every transport error into `Unavailable`.
-`wire.contract` defines their meaning.
+It sends calls, moves streams and frames, and turns every transport error into `Unavailable` and a
+problem document into its error. `wire.contract` defines their meaning.
 """
 
 import asyncio
@@ -17,19 +17,22 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import aiohttp
+import msgspec
 from yarl import URL
 
-from atoll.adapters.runtimes.answers import MAX_PROBLEM_BYTES, problem, read_answer
 from atoll.adapters.runtimes.correlation import correlation_headers
 from atoll.adapters.runtimes.unix_handover import UnixHandoverLink, unix_handover_link
 from atoll.adapters.runtimes.ws_channel import WsChannel
-from atoll.domain.errors import Failed, Invalid, NotFound, Unavailable
+from atoll.domain.error_status import kind_of
+from atoll.domain.errors import AtollError, Failed, Invalid, NotFound, Unavailable
 from atoll.ports.extension import Reachability
 from atoll.ports.runtime import Channel, RuntimeClient, RuntimeStream
 from atoll.wire.contract.call import Query, RuntimeCall
+from atoll.wire.http.unreadable import UNREADABLE
 
 T = TypeVar("T")
 
+MAX_PROBLEM_BYTES = 65536
 _NOT_FOUND = 404
 
 
@@ -56,6 +59,15 @@ class _Pool:
     session: aiohttp.ClientSession
     root: URL
     users: int = field(default=0)
+
+
+class _Problem(msgspec.Struct):
+    """The members of an RFC 9457 document that are passed on."""
+
+    code: str | None = None
+    detail: str | None = None
+    title: str | None = None
+    field: str | None = None
 
 
 class HttpRuntimeClients:
@@ -190,6 +202,27 @@ class _HttpRuntimeClient:
             return nullcontext()
         _check_path(path)
         return unix_handover_link(address.removeprefix("unix:"), path, query, token)
+
+
+def read_answer(call: RuntimeCall[T], status: int, body: bytes) -> T:
+    """Return the value of a response. Raises the error that a problem document stands for, and
+    `Failed` for a response outside the contract."""
+    if status >= 400:
+        raise problem(status, body)
+    try:
+        return call.read(status, body)
+    except UNREADABLE as err:
+        raise Failed(f"The sandbox's runtime answered what it should not: {err}.") from err
+
+
+def problem(status: int, body: bytes) -> AtollError:
+    """Return the error that a response stands for."""
+    try:
+        found = msgspec.json.decode(body, type=_Problem)
+    except UNREADABLE:
+        found = _Problem()
+    words = found.detail or found.title or f"The sandbox's runtime answered with status {status}."
+    return kind_of(status)(words, code=found.code, field=found.field)
 
 
 @contextmanager

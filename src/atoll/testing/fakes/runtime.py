@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from atoll.adapters.runtimes.answers import read_answer
+from atoll.adapters.runtimes.http_clients import read_answer
 from atoll.domain.agents.registry import canonical_name
 from atoll.domain.errors import Conflict, Invalid, NotFound, Unavailable
 from atoll.domain.wall.probe import PROBE
