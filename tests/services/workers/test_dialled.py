@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -226,6 +226,17 @@ async def test_worker_of_a_linked_desktop_is_there_and_its_offers_go_with_their_
     await scene.workers.stop(LOCAL_PERSON, "w", None)
     await scene.heard("started", "request.received", "response", "event", "stopped")
     assert [one.request_id for one in scene.far.seen] == [HostAct.START, "r1", HostAct.STOP]
+
+
+async def test_place_of_a_running_worker_is_known_without_a_read(scene: DesktopScene) -> None:
+    key = await scene.running(WANTED)
+    async with scene.ground.store.read() as rows:
+        record = await rows.workers.get(key)
+    assert record is not None
+    nothing: Any = None
+    unread = replace(scene.ground, store=nothing)
+    lanes = WorkerPlaces(unread, nothing, runtime=scene.host, desktop=scene.dialled, deltas=nothing)
+    assert await lanes.request(record, TURN, wait_ms=5000) == Response("{}")
 
 
 async def test_workers_of_one_desktop_have_a_place_and_an_environment_each(

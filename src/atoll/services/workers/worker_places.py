@@ -1,7 +1,7 @@
 """The places of workers: a person's own desktop while it is linked, else a sandbox.
 
-One host for the driver of workers. Where a worker is, is decided when its epoch begins, by
-its route; its lease says so from then on.
+One host for the driver of workers. Where a worker is, is decided when its epoch begins, by its
+route. The id of its place says so while it runs; before and after that, its lease.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -19,6 +19,7 @@ from atoll.domain.workers.desktop import Desktop
 from atoll.domain.workers.dialled import HostLease
 from atoll.domain.workers.ledger import Receipt, WorkerRequest
 from atoll.domain.workers.lifecycle import DurabilityMarkers, WorkerTornDown
+from atoll.domain.workers.placement import desktop_of
 from atoll.domain.workers.record import WorkerRecord
 from atoll.ports.outside.worker_host import HostDeltas, HostEntry, HostPlace, LiveHost, WorkerHost
 from atoll.services.ground import Ground
@@ -26,6 +27,7 @@ from atoll.services.workers.admission import PlacementDecisions
 from atoll.services.workers.desktop_deltas import DesktopDeltas
 from atoll.services.workers.runtime_host import owner_of, wanted_sandbox
 from atoll.wire.words.routes import ExecutionMode
+from atoll.wire.words.workers import WorkerStatus
 
 AWAY: Final = "Its files are on your desktop {name}, where `atoll desktop run` does not run now."
 
@@ -148,6 +150,9 @@ class WorkerPlaces:
         return self._desktop if await self._on_desktop(worker) else self._runtime
 
     async def _on_desktop(self, worker: WorkerRecord) -> bool:
+        if worker.worker.status is WorkerStatus.RUNNING and worker.sandbox_id is not None:
+            # A worker runs once the place of its epoch is stored.
+            return desktop_of(worker.sandbox_id) is not None
         async with self._ground.store.read() as rows:
             return await rows.host_leases.get(worker.key, worker.worker.epoch) is not None
 
