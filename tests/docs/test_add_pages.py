@@ -15,6 +15,7 @@ import pytest
 from atoll.adapters.pods.process import PodProcess
 from atoll.ports import extension as extension_port
 from atoll.ports.extension import ABILITIES, Extension
+from tests.docs import lamp
 from tests.places import ROOT
 
 SOURCE = ROOT / "src" / "atoll"
@@ -318,7 +319,7 @@ def test_port_is_a_file_a_suite_a_fake_and_their_names(scratch: Scratch) -> None
 def test_noun_lies_where_the_page_says() -> None:
     text = (ROOT / "docs" / "change" / "add-a-noun.md").read_text()
     files = re.findall(r"`((?:src/atoll|tests|ui|docs|scripts)/[\w./-]+\.\w+)`", text)
-    assert len(files) == 21
+    assert len(files) == 24
     assert [file for file in files if not (ROOT / file).is_file()] == []
     for file, part in (
         ("src/atoll/ports/store/people/shares.py", "class ShareRows(Protocol)"),
@@ -336,61 +337,26 @@ def test_noun_lies_where_the_page_says() -> None:
         assert "async def check_" in (ROOT / "tests/adapters/storage/rows" / file).read_text()
 
 
-def test_noun_is_found_in_its_folders(scratch: Scratch) -> None:
-    scratch.add(
-        "ports/store/lamps.py",
-        '"""Lamps."""\n\nfrom typing import Protocol\n\n\nclass LampRows(Protocol):\n'
-        '    """Lamps."""\n\n    async def count(self) -> int:\n'
-        '        """Count."""\n        ...\n',
+def test_noun_is_eight_files_and_four_lines(scratch: Scratch) -> None:
+    versions = (SOURCE / "adapters/storage/migrations/versions").glob("r0*.py")
+    before = max(path.name for path in versions)[1:5]
+    for file, text in lamp.FILES.items():
+        scratch.add(file, text.replace("{before}", before))
+    for file, behind, line in lamp.LINES:
+        scratch.insert(file, behind.rstrip("\n"), f"{line}\n")
+    by_hand = {*lamp.FILES, *(file for file, _, _ in lamp.LINES)}
+    assert (len(lamp.FILES), len(lamp.LINES), len(by_hand)) == (7, 9, 12)
+    assert scratch.touched() == by_hand
+    # The formatter reads the settings.
+    shutil.copyfile(ROOT / "pyproject.toml", scratch.top / "pyproject.toml")
+    scratch.run("-m", "scripts.client_code")
+    assert scratch.touched() == by_hand | lamp.MADE
+    use = lamp.USE.replace("{root}", str(ROOT))
+    assert scratch.run("-c", use).split() == ["9999", "lamp_", "['hall']"]
+    assert "self.lamps = AsyncLamps(" in (scratch.package / "client/aio/made/client.py").read_text()
+    check = "tests/surfaces/cli/test_command_permissions.py"
+    assert " failed" not in scratch.checked(check)
+    call = (
+        "import sys\nfrom atoll.surfaces.cli.entry import run\nsys.exit(run(['--help'], {}, None))"
     )
-    scratch.add(
-        "adapters/storage/lamps.py",
-        "from sqlalchemy import Column, Table, Text, func, select\n"
-        "from atoll.adapters.storage.columns import metadata\n"
-        "from atoll.ports.store.lamps import LampRows\n\n"
-        "lamps = Table('lamps', metadata, Column('id', Text, primary_key=True))\n\n\n"
-        "class SqlLampRows(LampRows):\n"
-        "    def __init__(self, connection):\n        self._connection = connection\n\n"
-        "    async def count(self):\n"
-        "        found = select(func.count()).select_from(lamps)\n"
-        "        return (await self._connection.execute(found)).scalar()\n",
-    )
-    scratch.add("adapters/storage/migrations/versions/r9999_lamps.py", "revision = '9999'\n")
-    scratch.add(
-        "surfaces/http/people/lamps.py",
-        "from atoll.surfaces.http.serving.serve import Operations\n\n"
-        "operations = Operations()\noperations.lamps = True\n",
-    )
-    scratch.insert(
-        "ports/store/store.py",
-        "from typing import Protocol\n",
-        "from atoll.ports.store.lamps import LampRows\n",
-    )
-    scratch.insert(
-        "ports/store/store.py", '"""Share links and guests."""\n', "    lamps: LampRows\n"
-    )
-    scratch.insert(
-        "adapters/storage/transaction.py",
-        "from sqlalchemy.ext.asyncio import AsyncConnection\n",
-        "from atoll.adapters.storage.lamps import SqlLampRows\n",
-    )
-    scratch.insert(
-        "adapters/storage/transaction.py",
-        "        shares=SqlShareRows(connection),\n",
-        "        lamps=SqlLampRows(connection),\n",
-    )
-    assert len(scratch.touched()) == 6
-    said = scratch.run(
-        "-c",
-        "import asyncio\n"
-        "from atoll.adapters.storage.migrations.schema import HEAD\n"
-        "from atoll.adapters.storage.store import Settings, open_store\n"
-        "from atoll.surfaces.http.app import routers\n\n"
-        "async def main():\n"
-        "    async with open_store(Settings('sqlite+aiosqlite:///a.db')) as store:\n"
-        "        async with store.read() as rows:\n"
-        "            print(HEAD, await rows.lamps.count())\n\n"
-        "asyncio.run(main())\n"
-        "print(any(hasattr(one, 'lamps') for one in routers()))\n",
-    )
-    assert said.split() == ["9999", "0", "True"]
+    assert "Add and list your lamps." in scratch.run("-c", call)
