@@ -27,7 +27,7 @@ from atoll.adapters.storage.store import Settings, SqlStore, open_store
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.outbox import Outbox
-from atoll.testing.contracts.bus import stored
+from atoll.testing.contracts.bus import event_at
 from atoll.testing.samples import draft
 from bench.figures import Series, table, verdict
 from tests.peers.nats.server import connected, nats_server
@@ -106,7 +106,7 @@ async def _latency(settings: BusSettings) -> None:
     sql = Series("  of which: the commit itself")
     async with _way(settings) as way, _arrivals(way) as came:
         stream = way.link.connection.client.jetstream()
-        body = envelope(stored(1), MAX_MESSAGE_BYTES)
+        body = envelope(event_at(1), MAX_MESSAGE_BYTES)
         for _ in range(ONE_BY_ONE + WARM):
             began = time.perf_counter()
             await stream.publish(f"{settings.bus_prefix}.auth.login", body)
@@ -131,7 +131,7 @@ async def _throughput(settings: BusSettings) -> None:
         await way.append(CROWD)
         async with _arrivals(way) as came:
             stream = way.link.connection.client.jetstream()
-            body = envelope(stored(1), MAX_MESSAGE_BYTES)
+            body = envelope(event_at(1), MAX_MESSAGE_BYTES)
             began = time.perf_counter()
             for _ in range(0, CROWD, 200):
                 acks = [

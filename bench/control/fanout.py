@@ -19,7 +19,7 @@ import uvloop
 
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.surfaces.http.journals.events import event_view
-from atoll.testing.contracts.bus import stored
+from atoll.testing.contracts.bus import event_at
 from atoll.testing.samples import draft
 from bench.figures import Series, ratio, table
 from tests.surfaces.http.world import world
@@ -85,7 +85,7 @@ async def viewers_of(
 
 async def _floor() -> tuple[Series, Series]:
     writers: list[asyncio.StreamWriter] = []
-    data = msgspec.json.encode(event_view(stored(1)))
+    data = msgspec.json.encode(event_view(event_at(1)))
     message = b"id: 1\nevent: auth.login\ndata: " + data + b"\n\n"
     piece = b"%x\r\n%s\r\n" % (len(message), message)
 

@@ -17,7 +17,7 @@ import pytest
 from atoll.adapters.bus import jetstream
 from atoll.adapters.bus.settings import BusSettings
 from atoll.domain import live
-from atoll.testing.contracts.bus import stored
+from atoll.testing.contracts.bus import event_at
 from tests.peers.nats.server import NatsServer, connected, nats_server, until
 from tests.places import ROOT
 
@@ -84,10 +84,10 @@ async def test_consumer_of_the_page_keeps_every_event_once_over_a_kill(
     async with connected(settings) as (_bus, link):
         sink = jetstream.JetStreamSink(link, settings)
         await sink.tip()
-        await sink.append([stored(number) for number in range(1, 6)], after=0)
+        await sink.append([event_at(number) for number in range(1, 6)], after=0)
         async with consumer(folder, server):
             await until(lambda: len(kept(database)) == 5)
-        await sink.append([stored(number) for number in range(6, 9)], after=5)
+        await sink.append([event_at(number) for number in range(6, 9)], after=5)
         async with consumer(folder, server):
             await until(lambda: len(kept(database)) == 8)
         assert kept(database) == [f"ev_{number}" for number in range(1, 9)]

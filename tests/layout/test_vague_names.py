@@ -6,7 +6,7 @@ import re
 
 from tests.layout.modules import MODULES, name_of, tree_of
 
-MAX_PARTICIPLES = 130
+MAX_PARTICIPLES = 125
 MAX_VAGUE_VALUES = 2489
 
 VAGUE = frozenset({"found", "kept", "one", "said", "told"})

@@ -110,7 +110,7 @@ class Screen:
 
 
 @asynccontextmanager
-async def captured(
+async def start_piped(
     spawner: Spawner, *argv: str, env: Environment = PATH, cwd: str = "/"
 ) -> AsyncIterator[tuple[Process, Output]]:
     """Start argv with stdout and stderr in one pipe and nothing to read."""
@@ -154,6 +154,6 @@ async def run(
     spawner: Spawner, *argv: str, env: Environment = PATH, cwd: str = "/"
 ) -> tuple[Exit, bytes]:
     """Run argv to its end: how it ended, and stdout and stderr together."""
-    async with captured(spawner, *argv, env=env, cwd=cwd) as (process, output):
+    async with start_piped(spawner, *argv, env=env, cwd=cwd) as (process, output):
         text = await output.to_end()
         return await process.wait(), text

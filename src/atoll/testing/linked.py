@@ -91,7 +91,7 @@ class Relay:
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class LinkRig:
     """Both ends of a link, and what is between them."""
 
     spawner: InitSpawner
@@ -102,13 +102,13 @@ class Linked:
 
 
 @contextlib.asynccontextmanager
-async def linked(
+async def link_rig(
     root: Path,
     folder: Path,
     *,
     grace: int = 60,
     doors: tuple[int, ...] = (),
-) -> AsyncIterator[Linked]:
+) -> AsyncIterator[LinkRig]:
     """Start an init whose workspace is `root` behind a link; sockets are made in `folder`."""
     key = secrets.token_bytes(32)
     async with (
@@ -117,7 +117,7 @@ async def linked(
     ):
         spawner = InitSpawner(line, program=(str(init_binary()),), root=str(root))
         try:
-            yield Linked(spawner, line, carrier, relay, process.pid)
+            yield LinkRig(spawner, line, carrier, relay, process.pid)
         finally:
             await spawner.close()
 

@@ -70,7 +70,7 @@ class ZygoteRig:
         assert isinstance(answer, wire.Started), answer
         return answer.box
 
-    def pooled(self) -> dict[str, SandboxRecord]:
+    def list_pooled(self) -> dict[str, SandboxRecord]:
         """Return the pooled sandboxes that are ready, by name."""
         known = {
             path.parent.name: record.load(path)
@@ -84,12 +84,14 @@ class ZygoteRig:
         """Wait until `count` pooled sandboxes are ready and no other is starting."""
         deadline = time.monotonic() + TIMEOUT_SECONDS
         while time.monotonic() < deadline:
-            pooled = self.pooled()
+            pooled = self.list_pooled()
             made = [*self.home.boxes.glob(f"{POOL_PREFIX}*")]
             if len(pooled) == len(made) == count:
                 return pooled
             time.sleep(POLL_SECONDS)
-        raise AssertionError(f"{count} pooled sandboxes were expected; there are {self.pooled()}")
+        raise AssertionError(
+            f"{count} pooled sandboxes were expected; there are {self.list_pooled()}"
+        )
 
     def say(self, box: wire.Box, *packets: str, fds: int = 0, hear: int = 0) -> list[str]:
         """Make the (tiny) runtime of a sandbox send packets to the zygote. Returns the `hear`

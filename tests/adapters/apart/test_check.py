@@ -14,7 +14,7 @@ from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.ids import SandboxId
 from atoll.testing.check import suite
 from atoll.testing.check.__main__ import standing
-from atoll.testing.check.home import Lent, home_of_run, registered
+from atoll.testing.check.home import HomeAccess, find_host, home_of_run
 from atoll.testing.contracts.extension import ExtensionContract
 from atoll.wiring.control.settings import read_settings
 from tests.places import ROOT
@@ -148,4 +148,4 @@ def test_home_that_is_none_is_refused(tmp_path: Path) -> None:
 
 def test_host_that_a_home_does_not_have_is_not_found() -> None:
     with pytest.raises(NotFound, match="no host 'box'"):
-        registered(Lent(), "box")
+        find_host(HomeAccess(), "box")

@@ -4,7 +4,7 @@ from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.bus.live_channels import InProcessChannels
 from atoll.domain.ids import OrgId
 from atoll.testing import BusContract, EventSinkContract, FakeEventSink, LiveChannelsContract
-from atoll.testing.contracts.bus import woken
+from atoll.testing.contracts.bus import wait_woken
 
 
 class TestInProcessBus(BusContract):
@@ -36,8 +36,8 @@ async def test_all_listeners_are_woken_when_something_may_have_been_missed() -> 
     bus = InProcessBus()
     with bus.listen("a") as one, bus.listen() as every:
         bus.announce_all()
-        await woken(one)
-        await woken(every)
+        await wait_woken(one)
+        await wait_woken(every)
 
 
 async def test_channel_that_nobody_uses_costs_nothing() -> None:

@@ -14,7 +14,7 @@ from atoll.domain.event_kind import KINDS
 from atoll.domain.ids import EventId
 from atoll.domain.outbox import Tip
 from atoll.testing import EventSinkContract
-from atoll.testing.contracts.bus import stored
+from atoll.testing.contracts.bus import event_at
 from tests.peers.nats.server import NatsServer, connected, nats_server, until
 
 
@@ -47,7 +47,7 @@ async def test_message_is_the_envelope_with_its_tenant_under_the_events_subject(
 ) -> None:
     settings = BusSettings(bus_url=nats.url, bus_prefix=prefix)
     async with connected(settings) as (_bus, link):
-        sink, event = JetStreamSink(link, settings), stored(7, event_type="sandbox.ready")
+        sink, event = JetStreamSink(link, settings), event_at(7, event_type="sandbox.ready")
         assert await sink.append([event], after=(await sink.tip()).sequence) == 1
         subscription = await link.connection.client.jetstream().subscribe(f"{prefix}.sandbox.*")
         message = await subscription.next_msg(timeout=5)
@@ -88,7 +88,7 @@ async def test_tip_counts_messages_that_are_gone(
     sink: JetStreamSink, stream: JetStreamContext
 ) -> None:
     await sink.tip()
-    await sink.append([stored(1), stored(2), stored(3)], after=0)
+    await sink.append([event_at(1), event_at(2), event_at(3)], after=0)
     await stream.purge_stream(sink.name)
     assert await sink.tip() == Tip(3)
 
@@ -97,12 +97,12 @@ async def test_messages_of_others_at_the_end_are_passed_over(
     sink: JetStreamSink, stream: JetStreamContext, settings: BusSettings
 ) -> None:
     await sink.tip()
-    await sink.append([stored(1), stored(2)], after=0)
+    await sink.append([event_at(1), event_at(2)], after=0)
     for headers in (None, {"Atoll-Position": "9"}, {"Atoll-Position": "²", "Nats-Msg-Id": "x"}):
         await stream.publish(f"{settings.bus_prefix}.foreign.event", b"{", headers=headers)
     await stream.delete_msg(sink.name, 4)
     assert await sink.tip() == Tip(5, 2, EventId("ev_2"))
-    assert await sink.append([stored(3)], after=5) == 6
+    assert await sink.append([event_at(3)], after=5) == 6
 
 
 async def test_stream_of_nothing_but_others_is_refused(
@@ -140,8 +140,8 @@ async def test_payload_that_no_message_holds_is_left_out(
     sink: JetStreamSink, stream: JetStreamContext, settings: BusSettings
 ) -> None:
     await sink.tip()
-    large = replace(stored(1), payload={"how": "x" * MAX_MESSAGE_BYTES})
-    assert await sink.append([large, stored(2)], after=0) == 2
+    large = replace(event_at(1), payload={"how": "x" * MAX_MESSAGE_BYTES})
+    assert await sink.append([large, event_at(2)], after=0) == 2
     message = await stream.get_msg(sink.name, 1)
     told = json.loads(message.data or b"")
     assert told["payload"] is None and told["payload_bytes"] == MAX_MESSAGE_BYTES + 10
@@ -153,17 +153,17 @@ async def test_sink_without_a_connection_is_unavailable_and_returns_with_it() ->
         async with connected(settings) as (bus, link):
             sink = JetStreamSink(link, settings)
             await sink.tip()
-            await sink.append([stored(1)], after=0)
+            await sink.append([event_at(1)], after=0)
             server.stop()
             with pytest.raises(Unavailable):
-                await sink.append([stored(2)], after=1)
+                await sink.append([event_at(2)], after=1)
             await until(lambda: bus.trouble is not None)
             with pytest.raises(Unavailable, match="not connected"):
                 await sink.tip()
             server.start()
             await until(lambda: bus.trouble is None)
             assert await sink.tip() == Tip(1, 1, EventId("ev_1"))
-            assert await sink.append([stored(2)], after=1) == 2
+            assert await sink.append([event_at(2)], after=1) == 2
 
 
 async def test_server_without_jetstream_says_so() -> None:

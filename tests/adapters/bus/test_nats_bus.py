@@ -14,7 +14,7 @@ from atoll.domain.ids import OrgId
 from atoll.domain.live import MAX_PAYLOAD_BYTES
 from atoll.services.wakeups import LEAST_SECONDS, Wakeups
 from atoll.testing import BusContract, LiveChannelsContract
-from atoll.testing.contracts.bus import ORG, QUIET_SECONDS, received, woken
+from atoll.testing.contracts.bus import ORG, QUIET_SECONDS, receive_next, wait_woken
 from tests.adapters.bus.conftest import Replica
 from tests.peers.nats.server import NatsServer, nats_server, until, wire
 
@@ -52,10 +52,10 @@ async def test_announcement_wakes_listeners_of_other_replicas(
         await looked(one, two)
         with two.listen("a") as there, two.listen("b") as other, two.listen() as every:
             one.announce(iter(("a",)))
-            await woken(every)
-            await woken(there)
+            await wait_woken(every)
+            await wait_woken(there)
             with pytest.raises(TimeoutError):
-                await woken(other, QUIET_SECONDS)
+                await wait_woken(other, QUIET_SECONDS)
 
 
 async def test_more_names_than_fit_wake_everybody(settings: BusSettings, replica: Replica) -> None:
@@ -64,7 +64,7 @@ async def test_more_names_than_fit_wake_everybody(settings: BusSettings, replica
         for names in ([f"s{n}" for n in range(MAX_NAMES + 1)], ["x" * 5000], ["\ud800"]):
             with two.listen("unnamed") as there:
                 one.announce(names)
-                await woken(there)
+                await wait_woken(there)
 
 
 async def test_words_that_are_none_of_ours_wake_everybody(
@@ -74,7 +74,7 @@ async def test_words_that_are_none_of_ours_wake_everybody(
         await looked(one, two)
         with two.listen("a") as there:
             await one._link.connection.client.publish(f"{settings.bus_prefix}-bus.announce", b"{")
-            await woken(there)
+            await wait_woken(there)
 
 
 async def test_installations_with_other_prefixes_hear_nothing(
@@ -89,9 +89,9 @@ async def test_installations_with_other_prefixes_hear_nothing(
             one.announce(("a",))
             one.publish(ORG, "a", b"1")
             with pytest.raises(TimeoutError):
-                await woken(there, QUIET_SECONDS)
+                await wait_woken(there, QUIET_SECONDS)
             with pytest.raises(TimeoutError):
-                await received(channel, QUIET_SECONDS)
+                await receive_next(channel, QUIET_SECONDS)
 
 
 async def test_subscriber_receives_what_others_answer_to_it(
@@ -104,18 +104,18 @@ async def test_subscriber_receives_what_others_answer_to_it(
             await one._link.connection.client.flush()
             with two.subscribe(ORG, "a") as there:
                 two.publish(ORG, "a", b"who is there?")
-                assert await received(here) == b"who is there?"
-                assert await received(there) == b"who is there?"
+                assert await receive_next(here) == b"who is there?"
+                assert await receive_next(there) == b"who is there?"
                 one.publish(ORG, "a", b"I am")
-                assert await received(there) == b"I am"
-                assert await received(here) == b"I am"
+                assert await receive_next(there) == b"I am"
+                assert await receive_next(here) == b"I am"
                 for number in range(100):
                     one.publish(ORG, "a", b"%d" % number)
-                assert [await received(there) for _ in range(100)] == [
+                assert [await receive_next(there) for _ in range(100)] == [
                     b"%d" % number for number in range(100)
                 ]
                 two.publish(ORG, "a", bytes(MAX_PAYLOAD_BYTES))
-                assert await received(there) == bytes(MAX_PAYLOAD_BYTES)
+                assert await receive_next(there) == bytes(MAX_PAYLOAD_BYTES)
 
 
 async def test_wake_up_reaches_other_replicas_and_no_other_organization(
@@ -152,8 +152,8 @@ async def test_bus_serves_its_own_process_without_a_connection() -> None:
     with bus.listen("a") as here, bus.subscribe(ORG, "a") as channel:
         bus.announce(("a",))
         bus.publish(ORG, "a", b"1")
-        await woken(here)
-        assert await received(channel) == b"1"
+        await wait_woken(here)
+        assert await receive_next(channel) == b"1"
     assert not bus._orders and bus.trouble == "NATS was not reached yet"
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(bus.run())
@@ -178,11 +178,11 @@ async def test_cut_connection_is_made_anew_and_everybody_looks_again(
             two.announce(("b",))
             await way.mend()
             await until(lambda: two.trouble is None)
-            await woken(there)
+            await wait_woken(there)
             await until(lambda: bool(two._subscribed))
             await two._link.connection.client.flush()
             one.publish(ORG, "a", b"again")
-            assert await received(channel) == b"again"
+            assert await receive_next(channel) == b"again"
 
 
 async def test_link_that_goes_silent_is_noticed(
@@ -211,4 +211,4 @@ async def test_server_that_restarts_is_found_again(replica: Replica) -> None:
                 await looked(one, two)
                 with two.listen("a") as there:
                     one.announce(("a",))
-                    await woken(there)
+                    await wait_woken(there)

@@ -13,7 +13,7 @@ from atoll.domain.workers.lifecycle import Worker
 from atoll.domain.workers.record import WorkerRecord
 from atoll.ports.outside.worker_host import LiveHost, WorkerHost
 from atoll.testing import WorkerHostContract
-from atoll.testing.contracts.outside.worker_host import PIECE, running
+from atoll.testing.contracts.outside.worker_host import PIECE, wait_running
 from atoll.testing.samples import NOW
 
 PING = WorkerRequest("r1", "ping", {})
@@ -83,7 +83,7 @@ def test_host_can_fail_at_every_call_of_its_ports() -> None:
 async def test_host_fails_where_it_is_told_to_and_no_more_once_it_is_not(
     host: InMemoryHost, worker: WorkerRecord, call: str
 ) -> None:
-    await running(host, worker)
+    await wait_running(host, worker)
     host.failing[call] = Failed("as told")
     with pytest.raises(Failed, match="as told"):
         await CALLS[call](host, worker)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.testing.check.home import lent_by, registered
+from atoll.testing.check.home import find_host, read_access
 from atoll.testing.server import TestServer, atoll_command
 from tests.peers.api import Api
 
@@ -58,9 +58,9 @@ def test_check_has_the_hosts_and_the_vendors_keys_of_a_home(server: TestServer, 
         json={"address": "ssh://user@box.example", "name": "box", "host_key": HOST_KEY},
     )
     try:
-        lent = lent_by(server.home, "ext.e2b")
+        lent = read_access(server.home, "ext.e2b")
         assert [key.value for key in lent.keys] == [SECRET["value"]]
-        assert registered(lent, "box") == f"ssh://user@box.example {HOST_KEY}"
-        assert lent_by(server.home, "ext.modal").keys == ()
+        assert find_host(lent, "box") == f"ssh://user@box.example {HOST_KEY}"
+        assert read_access(server.home, "ext.modal").keys == ()
     finally:
         api.call("DELETE", "/v1/hosts/box")

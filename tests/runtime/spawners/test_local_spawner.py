@@ -16,7 +16,7 @@ from atoll.runtime.spawners.control import ControlSocket
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.spawners.local import local
 from atoll.testing.contracts.spawner import SpawnerContract
-from atoll.testing.inside import captured, run
+from atoll.testing.inside import run, start_piped
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ async def test_init_survives_signals_from_inside(spawner: InitSpawner) -> None:
 
 async def test_killing_ones_warden_takes_the_whole_tree_along(spawner: InitSpawner) -> None:
     script = "(setsid sleep 1000 &); kill -KILL $PPID; sleep 1000"
-    async with captured(spawner, "sh", "-c", script) as (process, output):
+    async with start_piped(spawner, "sh", "-c", script) as (process, output):
         assert (await process.wait()).signal == signal.SIGKILL
         await output.to_end()
     end, _ = await run(spawner, "true")
@@ -57,7 +57,7 @@ async def test_killing_ones_warden_takes_the_whole_tree_along(spawner: InitSpawn
 
 async def test_death_of_init_takes_everything_along(spawner: InitSpawner) -> None:
     script = "ps -o ppid= -p $PPID; (setsid sleep 1000 &); sleep 1000"
-    async with captured(spawner, "sh", "-c", script) as (process, output):
+    async with start_piped(spawner, "sh", "-c", script) as (process, output):
         (line,) = await output.lines(1)
         os.kill(int(line), signal.SIGKILL)
         await output.to_end()

@@ -118,8 +118,8 @@ class Yielding(AttackTarget):
         headers: Mapping[str, str] | None = None,
         seconds: float = 0,
     ) -> AttackResponse:
-        self.heard.append(json.dumps(SAYS_YES).encode())
-        return AttackResponse(200, ODD if "rt/odd" in path else self.heard[-1])
+        self.responses.append(json.dumps(SAYS_YES).encode())
+        return AttackResponse(200, ODD if "rt/odd" in path else self.responses[-1])
 
     def run(self, *argv: str, timeout: float = 0) -> str:
         return f"domain_not_approved {CANARIES.exposed}"

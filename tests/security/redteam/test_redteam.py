@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from atoll.testing.redteam.pack import archive, disguised
+from atoll.testing.redteam.pack import archive, mask_value
 from atoll.testing.server import TestServer, test_server
 from tests.claims import whole_machine
 from tests.peers.api import api_of
@@ -83,7 +83,7 @@ def test_secret_that_was_let_in_is_found_in_every_place(atoll: TestServer) -> No
         box = api.create(name="opened")["sandbox_id"]
         body = {"value": OPENED, "kind": "env", "env": "OPENED", "broker_protected": False}
         api.call("PUT", "/v1/secrets/OPENED", json=body)
-        program = archive({"canary": disguised(OPENED), "mode": "limited"})
+        program = archive({"canary": mask_value(OPENED), "mode": "limited"})
         api.call("PUT", f"/v1/sandboxes/{box}/files/content?path=x.pyz", content=program)
         api.run(box, "printf %s $OPENED > /workspace/it; sleep 300 >/dev/null 2>&1 &")
         lines = api.run(box, "python3 x.pyz").splitlines()

@@ -20,7 +20,7 @@ from atoll.inside.program import INSIDE_INIT, init_argv, init_binary
 from atoll.ports.spawner import ProcessSpec
 from atoll.runtime.spawners.control import ControlSocket, receive
 from atoll.runtime.spawners.init import InitSpawner
-from atoll.testing.inside import captured, run, terminal
+from atoll.testing.inside import run, start_piped, terminal
 from atoll.wire import init as wire
 from tests.claims import claim_person
 from tests.security.kernel.pool_attempts import HELD_FILTERS, HELD_OBJECTS, HELD_SOCKETS
@@ -103,7 +103,7 @@ async def test_kill_of_everything_from_inside_leaves_init_and_reports_each_end(b
     spawner, _ = box
     async with terminal(spawner, "sh", "-c", "echo ready; sleep 1000") as (other, screen):
         await screen.until(b"ready")
-        async with captured(spawner, "sh", "-c", "kill -KILL -1") as (process, output):
+        async with start_piped(spawner, "sh", "-c", "kill -KILL -1") as (process, output):
             async with asyncio.timeout(20):
                 assert (await process.wait()).signal == signal.SIGKILL
             async with asyncio.timeout(20):
@@ -161,7 +161,7 @@ async def test_fork_bomb_dies_with_its_tree_while_others_go_on(box: Box) -> None
     bomb += "i=0; while [ $i -lt 40 ]; do f; i=$((i+1)); done; echo ready; wait"
     async with (
         terminal(spawner, "sh", "-c", "echo up; read x; echo got $x") as (_, screen),
-        captured(spawner, "sh", "-c", bomb) as (process, output),
+        start_piped(spawner, "sh", "-c", bomb) as (process, output),
     ):
         await screen.until(b"up")
         await output.until(b"ready")
@@ -174,7 +174,7 @@ async def test_fork_bomb_dies_with_its_tree_while_others_go_on(box: Box) -> None
 async def test_end_of_the_control_socket_empties_the_namespace(box: Box) -> None:
     spawner, _ = box
     script = "(setsid sh -c 'trap \"\" HUP TERM; echo ready; sleep 1000; :' &); sleep 1000"
-    async with captured(spawner, "sh", "-c", script) as (process, output):
+    async with start_piped(spawner, "sh", "-c", script) as (process, output):
         await output.until(b"ready")
         await spawner.close()
         await output.to_end()
@@ -358,7 +358,7 @@ socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 9))
 
 async def ends_beside(spawner: InitSpawner, code: str) -> int | None:
     """How a bystander ends that is only asked to, once a program was killed for what it held."""
-    async with captured(spawner, "sleep", "1000") as (bystander, _output):
+    async with start_piped(spawner, "sleep", "1000") as (bystander, _output):
         async with asyncio.timeout(60):
             ended, _text = await run(spawner, "/usr/bin/python3", "-c", code)
         assert ended.signal == signal.SIGKILL
@@ -407,7 +407,7 @@ async def test_own_helpers_count_for_nothing(box: Box) -> None:
     await ends_beside(spawner, LOCKS)  # init has counted: it is as large now as it becomes
     async with AsyncExitStack() as beside:
         for _ in range(9):
-            await beside.enter_async_context(captured(spawner, "sleep", "1000"))
+            await beside.enter_async_context(start_piped(spawner, "sleep", "1000"))
         for _ in range(3):
             await beside.enter_async_context(terminal(spawner, "sleep", "1000", lead=True))
         assert await ends_beside(spawner, HIDDEN_FILES + UNTIL_ONE_IS_ENDED) == signal.SIGTERM

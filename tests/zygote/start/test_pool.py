@@ -54,7 +54,7 @@ def all_gone(pids: list[int]) -> bool:
 
 def test_zygote_without_a_start_has_no_spare(rig: ZygoteRig) -> None:
     assert isinstance(rig.ask(wire.ListBoxes()), wire.Listed)
-    assert not rig.pooled()
+    assert not rig.list_pooled()
 
 
 def test_next_start_of_the_same_shape_gets_a_spare_and_its_own_name(rig: ZygoteRig) -> None:

@@ -214,8 +214,8 @@ class Bridge:
         return ends
 
     def _wait_for_answers(self) -> None:
-        def answered() -> bool:
+        def are_answered() -> bool:
             return all(request.streams for request in self._open.values())
 
         with self._changed:
-            self._changed.wait_for(answered, LAST_SECONDS)
+            self._changed.wait_for(are_answered, LAST_SECONDS)

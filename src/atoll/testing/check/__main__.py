@@ -29,7 +29,7 @@ from atoll.domain.hosts.host import LOCAL
 from atoll.domain.hosts.reading import best_key, read_address
 from atoll.ports.extension import SELF_HOSTED, Capabilities, Extension, Handle
 from atoll.testing.check import suite as suite_module
-from atoll.testing.check.home import home_of_run, lent_by, registered
+from atoll.testing.check.home import find_host, home_of_run, read_access
 from atoll.testing.check.report import CheckReport, Collector
 from atoll.testing.check.suite import TestInstalled
 from atoll.testing.contracts.extension import ExtensionContract
@@ -83,7 +83,7 @@ def _check(options: argparse.Namespace) -> int:
     zygote = options.home is not None or is_ours(point)
     place = options.report or Path(f"{point.name}-check.json")
     with home_of_run(options.home, options.image, zygote=zygote) as home:
-        name, able, linked = _prepared(options, point, home)
+        name, able, linked = _prepare(options, point, home)
         _say_cost(name, able)
         if able.pricing != SELF_HOSTED and not options.live:
             raise Invalid(f"{name} rents machines: `--live` agrees to that, nothing was started")
@@ -114,7 +114,7 @@ def _check(options: argparse.Namespace) -> int:
     return 0 if report.passed else 1
 
 
-def _prepared(
+def _prepare(
     options: argparse.Namespace, point: EntryPoint, home: Path
 ) -> tuple[str, Capabilities, bool]:
     """Give the suites what they run with; return the extension's name, its abilities, and whether
@@ -123,13 +123,13 @@ def _prepared(
     os.environ[suite_module.TAG] = tag = f"atoll-check-{token_hex(4)}"
     lent = None
     if options.host and "://" in options.host:
-        os.environ[suite_module.HOST] = asyncio.run(_pinned(home, options.host, tag))
+        os.environ[suite_module.HOST] = asyncio.run(_pin_key(home, options.host, tag))
     elif options.host:
-        lent = lent_by(_home_of(options), f"ext.{point.name}")
-        os.environ[suite_module.HOST] = registered(lent, options.host)
+        lent = read_access(_home_of(options), f"ext.{point.name}")
+        os.environ[suite_module.HOST] = find_host(lent, options.host)
     name, able, linked = asyncio.run(_look())
     if able.pricing != SELF_HOSTED and options.home and not os.environ.get(suite_module.KEY):
-        suite_module.VAULT += (lent or lent_by(options.home, name)).keys
+        suite_module.VAULT += (lent or read_access(options.home, name)).keys
     os.environ[suite_module.IMAGE] = options.image
     os.environ[suite_module.COMPOSE] = _compose_file(able, options.compose)
     return name, able, linked
@@ -141,7 +141,7 @@ def _home_of(options: argparse.Namespace) -> Path:
     return cast(Path, options.home)
 
 
-async def _pinned(home: Path, address: str, tag: str) -> str:
+async def _pin_key(home: Path, address: str, tag: str) -> str:
     """Return an address and the key that its machine shows now, and say that it was believed."""
     keys = await ssh_machines(home, tag).host_keys(read_address(address))
     key = best_key(keys)

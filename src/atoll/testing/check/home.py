@@ -113,38 +113,41 @@ def _remove(home: Path) -> None:
         raise Failed(f"{home} is left over, the home of this check: {err}") from err
 
 
-class Lent(msgspec.Struct, frozen=True):
+class HomeAccess(msgspec.Struct, frozen=True):
     """Hosts and the keys of a vendor from the database of a home, lent to a check."""
 
     hosts: tuple[Host, ...] = ()
     keys: tuple[VendorKey, ...] = ()
 
 
-def lent_by(real: Path, extension: str) -> Lent:
+def read_access(real: Path, extension: str) -> HomeAccess:
     """Return the hosts of a home, and the keys of its vault that may pay for an extension's
     machines. Nothing is written. Raises `Failed`, `Unavailable`."""
     home = Home(real.resolve())
     status = HomeDatabase(home).status()
     if status.revision is None:
-        return Lent()
+        return HomeAccess()
     if status.revision != status.newest:
         # Opening it would migrate it, maybe beside a control plane of another version.
         raise Failed(f"the database of {real} is of another version: `atoll db migrate` first")
     return as_user(
-        owner_of(home), home.root, lambda _: asyncio.run(_lent(home.root, extension)), Lent
+        owner_of(home),
+        home.root,
+        lambda _: asyncio.run(_read_access(home.root, extension)),
+        HomeAccess,
     )
 
 
-async def _lent(real: Path, extension: str) -> Lent:
+async def _read_access(real: Path, extension: str) -> HomeAccess:
     settings = read_settings(real, os.environ, {})
     async with open_store(StoreSettings(settings.storage.url_in(real))) as store:
         async with store.read() as rows:
             hosts = await rows.hosts.everything()
         keys = await VendorKeys(store, open_vault(settings, os.environ)).find(extension, None)
-    return Lent(tuple(hosts), tuple(keys))
+    return HomeAccess(tuple(hosts), tuple(keys))
 
 
-def registered(lent: Lent, name: str) -> str:
+def find_host(lent: HomeAccess, name: str) -> str:
     """Return the address and the pinned key of a host, with a space between. Raises `NotFound`."""
     for host in lent.hosts:
         if host.name == name and host.kind is HostKind.SSH:

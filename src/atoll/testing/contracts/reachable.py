@@ -50,7 +50,7 @@ PATIENCE_SECONDS = 60.0
 AGENT = Agent("contract", ("sh", "-c", "echo agent-by-name; exec cat"))
 
 
-class Reached:
+class ReachedRuntime:
     """A runtime that answers, as its control plane uses it."""
 
     def __init__(self, client: RuntimeClient, reach: Reachability) -> None:
@@ -274,7 +274,7 @@ class ReachableContract(ExtensionContract):
         env: tuple[tuple[str, str], ...] = (),
         mounts: tuple[Mount, ...] = (),
         agents: frozenset[str] | None = None,
-    ) -> AsyncIterator[tuple[Provision, Reached]]:
+    ) -> AsyncIterator[tuple[Provision, ReachedRuntime]]:
         """Yield a sandbox that is ready, and tear it down: with `keep` its files stay."""
         asked = request or replace(self.request(), env=env, mounts=mounts, agents=agents)
         handle = await extension.provision(asked)
@@ -290,10 +290,10 @@ class ReachableContract(ExtensionContract):
 
 
 @asynccontextmanager
-async def reached_at(reach: Reachability) -> AsyncIterator[Reached]:
+async def reached_at(reach: Reachability) -> AsyncIterator[ReachedRuntime]:
     """Yield the runtime at an address."""
     async with _client(reach) as client:
-        yield Reached(client, reach)
+        yield ReachedRuntime(client, reach)
 
 
 @asynccontextmanager

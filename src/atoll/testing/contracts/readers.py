@@ -36,23 +36,23 @@ HOSTILE: tuple[Value, ...] = (
 )  # fmt: skip
 
 
-def changed(value: Value) -> Iterator[Value]:
+def mutations(value: Value) -> Iterator[Value]:
     """Yield this value with one part of it replaced or left out, for each part."""
     yield from HOSTILE
     if isinstance(value, dict):
         for name, inner in value.items():
             yield {key: part for key, part in value.items() if key != name}
-            for other in changed(inner):
+            for other in mutations(inner):
                 yield {**value, name: other}
     if isinstance(value, list) and value:
-        for other in changed(value[0]):
+        for other in mutations(value[0]):
             yield [other, *value[1:]]
 
 
 def hostile(messages: Iterable[Message]) -> Iterator[Message]:
     """Yield messages that are nearly those of the agent."""
     for message in messages:
-        for other in changed(dict(message)):
+        for other in mutations(dict(message)):
             if isinstance(other, dict):
                 yield other
 
@@ -65,7 +65,7 @@ def show(log: CardLog, reports: Iterable[AgentReport]) -> int:
     return len(drafts)
 
 
-def sent(step: Step) -> list[str]:
+def sent_lines(step: Step) -> list[str]:
     """Return the lines for the agent, each of which is JSON on one line."""
     lines = [json.dumps(line) for line in step.send]
     assert not any("\n" in line for line in lines)
@@ -113,7 +113,7 @@ class ConversationContract:
     @pytest.mark.parametrize("terms", TERMS)
     def test_beginning_sends_the_first_lines(self, make: MakeConversation, terms: Terms) -> None:
         try:
-            assert sent(make(terms).begin())
+            assert sent_lines(make(terms).begin())
         except Invalid as refused:
             assert terms.resume and refused.field == "resume"
 
@@ -135,7 +135,7 @@ class ConversationContract:
     def test_prompt_during_a_turn_is_a_conflict(self, make: MakeConversation) -> None:
         conversation = make(PLAIN)
         conversation.begin()
-        sent(conversation.ask("first\nsecond line \u2713"))
+        sent_lines(conversation.ask("first\nsecond line \u2713"))
         with pytest.raises(Conflict) as refused:
             conversation.ask("another")
         assert refused.value.code == "agent_running"
@@ -166,5 +166,5 @@ class ConversationContract:
         for message in hostile(messages[:MOST_MESSAGES]):
             step = conversation.take(message)
             show(log, step.said)
-            sent(step)
-        sent(conversation.interrupt())
+            sent_lines(step)
+        sent_lines(conversation.interrupt())

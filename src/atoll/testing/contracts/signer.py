@@ -16,7 +16,7 @@ from atoll.wire.jwt import BadToken, header_of, read_compact
 PAYLOAD = b'{"sub":"zw\xc3\xb6lf"}'
 
 
-def spelled(data: bytes) -> str:
+def base64url(data: bytes) -> str:
     """Return bytes in base64url without padding."""
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
@@ -50,7 +50,7 @@ class TokenSignerContract:
     def test_each_changed_part_is_refused(self, signer: TokenSigner) -> None:
         pair = signer.make("k1")
         head, body, tail = signer.sign("k1", pair.private, PAYLOAD).split(".")
-        other = spelled(b'{"sub":"root"}')
+        other = base64url(b'{"sub":"root"}')
         flipped = ("A" if tail[0] != "A" else "B") + tail[1:]
         for text in (f"{head}.{other}.{tail}", f"{head}.{body}.{flipped}", f"{head}.{body}.",
                      f"{head}.{body}", f"{head}.{body}.{tail[:-4]}", f".{body}.{tail}", "", "..",
@@ -71,7 +71,7 @@ class TokenSignerContract:
     ) -> None:
         pair = signer.make("k1")
         _, body, tail = signer.sign("k1", pair.private, PAYLOAD).split(".")
-        head = spelled(json.dumps({**header_of("k1"), **more}).encode())
+        head = base64url(json.dumps({**header_of("k1"), **more}).encode())
         with pytest.raises(BadToken):
             signer.payload(f"{head}.{body}.{tail}", pair.public)
 

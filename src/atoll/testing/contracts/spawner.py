@@ -14,7 +14,7 @@ import pytest
 
 from atoll.domain.errors import Forbidden, Invalid, NotFound, Unavailable
 from atoll.ports.spawner import Leftovers, ProcessSpec, Spawner
-from atoll.testing.inside import PATH, PATIENCE_SECONDS, Output, captured, run, terminal
+from atoll.testing.inside import PATH, PATIENCE_SECONDS, Output, run, start_piped, terminal
 
 USUAL_PIPE_BYTES = 64 * 1024
 WIDE_PIPE_BYTES = 256 * 1024
@@ -148,7 +148,7 @@ class SpawnerContract:
             os.close(out)
 
     async def test_wait_may_be_awaited_by_many_and_afterwards(self, spawner: Spawner) -> None:
-        async with captured(spawner, "sh", "-c", "exit 3") as (process, _):
+        async with start_piped(spawner, "sh", "-c", "exit 3") as (process, _):
             ends = await asyncio.gather(*(process.wait() for _ in range(3)))
             assert {end.code for end in (*ends, await process.wait())} == {3}
 
@@ -159,7 +159,7 @@ class SpawnerContract:
 
     async def test_signal_reaches_the_process_group(self, spawner: Spawner) -> None:
         script = "sleep 1000 & echo ready; wait"
-        async with captured(spawner, "sh", "-c", script) as (process, output):
+        async with start_piped(spawner, "sh", "-c", script) as (process, output):
             await output.until(b"ready")
             await process.signal(signal.SIGTERM)
             # The pipe ends only when the background job is gone, too.
@@ -173,7 +173,7 @@ class SpawnerContract:
             "(setsid sh -c '(echo child; exec sleep 1000) & echo daemon; exec sleep 1000' &)\n"
             "echo leader; exec sleep 1000"
         )
-        async with captured(spawner, "sh", "-c", script) as (process, output):
+        async with start_piped(spawner, "sh", "-c", script) as (process, output):
             for each in (b"child", b"daemon", b"leader"):
                 await output.until(each)
             await process.signal(number, tree=True)
@@ -184,7 +184,7 @@ class SpawnerContract:
         self, spawner: Spawner
     ) -> None:
         script = "(setsid sh -c 'trap \"\" HUP TERM; echo ready; sleep 1000; :' &)"
-        async with captured(spawner, "sh", "-c", script) as (process, output):
+        async with start_piped(spawner, "sh", "-c", script) as (process, output):
             await output.until(b"ready")
             assert (await process.wait()).code == 0
             await process.signal(signal.SIGKILL, tree=True)
@@ -195,8 +195,8 @@ class SpawnerContract:
     ) -> None:
         script = "(setsid sh -c 'echo ready; exec sleep 1234' &)"
         async with (
-            captured(spawner, "sh", "-c", "echo up; exec sleep 4321") as (running, up),
-            captured(spawner, "sh", "-c", script) as (process, output),
+            start_piped(spawner, "sh", "-c", "echo up; exec sleep 4321") as (running, up),
+            start_piped(spawner, "sh", "-c", script) as (process, output),
         ):
             await up.until(b"up")
             await output.until(b"ready")
@@ -214,7 +214,7 @@ class SpawnerContract:
 
     async def test_left_running_beyond_one_list_is_told_and_ended(self, spawner: Spawner) -> None:
         script = "n=0; while [ $n -lt 230 ]; do sleep 1234 & n=$((n+1)); done; echo ready"
-        async with captured(spawner, "sh", "-c", script) as (process, output):
+        async with start_piped(spawner, "sh", "-c", script) as (process, output):
             await output.until(b"ready")
             await process.wait()
             left = await until_named(spawner, "sleep 1234")
@@ -227,9 +227,9 @@ class SpawnerContract:
         self, spawner: Spawner
     ) -> None:
         async def end_tree(number: int) -> int | None:
-            async with captured(spawner, "sh", "-c", "sleep 1234 & echo up") as (first, output):
+            async with start_piped(spawner, "sh", "-c", "sleep 1234 & echo up") as (first, output):
                 await output.until(b"up")
-                async with captured(spawner, "sh", "-c", f"sleep 0.02; exit {number}") as (
+                async with start_piped(spawner, "sh", "-c", f"sleep 0.02; exit {number}") as (
                     next_,
                     _,
                 ):
@@ -244,7 +244,7 @@ class SpawnerContract:
             assert codes == list(range(12))
 
     async def test_signal_to_a_process_that_is_gone_is_no_error(self, spawner: Spawner) -> None:
-        async with captured(spawner, "true") as (process, _):
+        async with start_piped(spawner, "true") as (process, _):
             await process.wait()
             await process.signal(signal.SIGTERM)
             await process.signal(signal.SIGKILL, tree=True)
@@ -347,7 +347,7 @@ class SpawnerContract:
 
     async def test_close_ends_everything_inside(self, spawner: Spawner) -> None:
         script = "(setsid sh -c 'trap \"\" HUP TERM INT; echo ready; sleep 1000; :' &); sleep 1000"
-        async with captured(spawner, "sh", "-c", script) as (process, output):
+        async with start_piped(spawner, "sh", "-c", script) as (process, output):
             await output.until(b"ready")
             await spawner.close()
             await output.to_end()

@@ -67,7 +67,7 @@ class FakeDatabase:
         body = "\n".join([NEWEST, json.dumps(list(self.rows)), *lines])
         packed = gzip.compress(f"{body}\n{_digest(body.splitlines()[1:])}".encode(), mtime=0)
         to.write(packed)
-        return self._copied(headway)
+        return self._copies(headway)
 
     def load(self, source: BinaryIO, headway: Headway | None = None) -> tuple[TableCopy, ...]:
         """See the port."""
@@ -84,9 +84,9 @@ class FakeDatabase:
             raise Invalid("The archive is damaged.")
         rows = [json.loads(line) for line in lines]
         self.rows = {name: [row for of, row in rows if of == name] for name in json.loads(names)}
-        return self._copied(headway)
+        return self._copies(headway)
 
-    def _copied(self, headway: Headway | None) -> tuple[TableCopy, ...]:
+    def _copies(self, headway: Headway | None) -> tuple[TableCopy, ...]:
         tables = self.rows or {}
         if headway is not None:
             whole = sum(map(len, tables.values()))

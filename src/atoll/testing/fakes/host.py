@@ -25,7 +25,7 @@ async def _start_nothing(_place: Path) -> AsyncIterator[LocalRuntime]:
     yield
 
 
-class Started(BaseException):
+class ServerStart(BaseException):
     """Raised by `FakeHost.up`, which like the real one never returns."""
 
 
@@ -48,7 +48,7 @@ class FakeHost:
         """Note the options. Raises `Started`, in whose place the real one becomes the server."""
         self._check(options.home)
         self.started.append(options)
-        raise Started
+        raise ServerStart
 
     def down(self, home: Path) -> None:
         """See the port."""

@@ -50,7 +50,7 @@ class FakeImageShelf:
         read_tree_name(name)
         if name in self._named:
             raise Conflict(f"there is an image {name} already")
-        self._named[name] = _unpacked(name, source, self.folder / name)
+        self._named[name] = _unpack(name, source, self.folder / name)
         report(f"unpacked {name}")
         return self._named[name]
 
@@ -64,7 +64,7 @@ class FakeImageShelf:
         place = self.folder / "oci" / digest
         if not place.exists():
             report(f"unpacking {wanted}")
-            _unpacked(reference, source, place)
+            _unpack(reference, source, place)
         self._pulled[wanted] = Tree(wanted, str(place), f"sha256:{digest}")
         return replace(self._pulled[wanted], name=reference)
 
@@ -104,7 +104,7 @@ class FakeImageShelf:
         return self._pulled, wanted
 
 
-def _unpacked(name: str, source: Path, place: Path) -> Tree:
+def _unpack(name: str, source: Path, place: Path) -> Tree:
     """Unpack a tar whole or not at all. Raises `Invalid`."""
     try:
         with tarfile.open(source, "r:") as archive:

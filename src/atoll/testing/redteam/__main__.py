@@ -18,7 +18,7 @@ import click
 from atoll.client.server import find_server
 from atoll.domain.errors import AtollError
 from atoll.testing.redteam.outside import ATTEMPTS, Canaries
-from atoll.testing.redteam.pack import archive, disguised
+from atoll.testing.redteam.pack import archive, mask_value
 from atoll.testing.redteam.target import AttackTarget, sandbox_of
 
 PROGRAM = "atoll-redteam.pyz"
@@ -101,7 +101,7 @@ def _facts(
         "degraded": record["isolation"]["degraded"],
         "root_writable": recipe.get("root") == "overlay",
         "memory_mb": (recipe.get("resources") or {}).get("memory_mb"),
-        "canary": disguised(canaries.kept),
+        "canary": mask_value(canaries.kept),
         "api_host": host,
         "api_port": port,
     }

@@ -124,7 +124,7 @@ def odd_names(target: AttackTarget, _canaries: Canaries) -> str:
     """Use names of any bytes; they stay plain JSON (threat 12)."""
     target.run("python3", "-c", ODD_NAMES)
     answer = target.ask("GET", target.here("/files?path=rt/odd"))
-    entries = answer.told
+    entries = answer.document
     if answer.status != 200 or not isinstance(entries, dict):
         return f"the list was answered {answer.status} {answer.body[:200]!r}"
     return "an escape code came through" if b"\x1b" in answer.body else ""
@@ -148,7 +148,7 @@ def sizes(target: AttackTarget, _canaries: Canaries) -> str:
     for cols, rows in ((65535, 65535), (0, 0), (-1, -1), (1 << 40, 1)):
         answer = target.ask("POST", f"{path}/resize", {"cols": cols, "rows": rows})
         failures.append(f"{cols}x{rows}: {answer.status}" if answer.status >= 500 else "")
-    terminal = target.ask("GET", path).told or {}
+    terminal = target.ask("GET", path).document or {}
     size = (terminal.get("cols", 0), terminal.get("rows", 0))
     failures.append(f"it is {size} now" if size > (1000, 500) or min(size) < 1 else "")
     target.ask("DELETE", path)
@@ -158,7 +158,7 @@ def sizes(target: AttackTarget, _canaries: Canaries) -> str:
 def masked(target: AttackTarget, canaries: Canaries) -> str:
     """Print an exposed secret plainly, backwards and encoded (threat 84)."""
     output = target.run("python3", "-c", SPELL.replace("NAME", canaries.exposed_name))
-    target.heard.append(output.encode())
+    target.responses.append(output.encode())
     encoded = base64.b64encode(canaries.exposed.encode()).decode().rstrip("=")
     forms = (canaries.exposed, canaries.exposed[::-1], encoded)
     return _join(*(f"shown as {form[:6]}…" for form in forms if form in output))
@@ -186,7 +186,7 @@ def approvals(target: AttackTarget, canaries: Canaries) -> str:
 def _questions(target: AttackTarget, host: str) -> list[dict[str, str]]:
     deadline = time.monotonic() + SLOW_SECONDS
     while time.monotonic() < deadline:
-        page = target.ask("GET", "/v1/approvals?state=pending").told or {}
+        page = target.ask("GET", "/v1/approvals?state=pending").document or {}
         asked = [approval for approval in page.get("approvals", ()) if host in json.dumps(approval)]
         if asked:
             return asked
@@ -252,7 +252,7 @@ def flood(target: AttackTarget, _canaries: Canaries) -> str:
     """Print without end, while other requests are served (threat 54)."""
     body = {"argv": ["yes"], "timeout": 3, "max_output_bytes": 65536}
     answer = target.ask("POST", target.here("/exec"), body)
-    size = len(base64.b64decode((answer.told or {}).get("stdout", "")))
+    size = len(base64.b64decode((answer.document or {}).get("stdout", "")))
     began = time.monotonic()
     target.ask("GET", "/v1/sandboxes")
     slow = time.monotonic() - began
@@ -265,7 +265,7 @@ def flood(target: AttackTarget, _canaries: Canaries) -> str:
 def tracebacks(target: AttackTarget, _canaries: Canaries) -> str:
     """Search every answer for the program's own source lines."""
     telling = re.compile(rb"Traceback \(most recent|File \"/[^\"]+\.py\", line|site-packages")
-    return _join(*(repr(body[:160]) for body in target.heard if telling.search(body)))
+    return _join(*(repr(body[:160]) for body in target.responses if telling.search(body)))
 
 
 def leaks(target: AttackTarget, canaries: Canaries) -> str:
@@ -273,7 +273,7 @@ def leaks(target: AttackTarget, canaries: Canaries) -> str:
     for path in ("/v1/events?limit=500", "/v1/secrets", target.here("/logs"), target.here("")):
         target.ask("GET", path)
     values = (canaries.kept.encode(), canaries.exposed.encode())
-    return _join(*(repr(body[:80]) for body in target.heard if any(v in body for v in values)))
+    return _join(*(repr(body[:80]) for body in target.responses if any(v in body for v in values)))
 
 
 ATTEMPTS: tuple[tuple[str, str, Try], ...] = (

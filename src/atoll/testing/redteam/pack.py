@@ -27,7 +27,7 @@ def archive(facts: Mapping[str, Json]) -> bytes:
     return into.getvalue()
 
 
-def disguised(value: str) -> str:
+def mask_value(value: str) -> str:
     """Return a value masked, so that the archive does not hold it."""
     return bytes(byte ^ MASK for byte in value.encode()).hex()
 

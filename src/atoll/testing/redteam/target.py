@@ -25,7 +25,7 @@ class AttackResponse:
     body: bytes
 
     @property
-    def told(self) -> Any:
+    def document(self) -> Any:
         """The JSON of the response, None when it has none."""
         with contextlib.suppress(ValueError):
             return json.loads(self.body)
@@ -40,7 +40,7 @@ class AttackTarget:
     url: str
     token: str
     sandbox: str = ""
-    heard: list[bytes] = field(default_factory=list)
+    responses: list[bytes] = field(default_factory=list)
 
     @property
     def place(self) -> tuple[str, int]:
@@ -75,7 +75,7 @@ class AttackTarget:
             answer = AttackResponse(0, b"")
         finally:
             connection.close()
-        self.heard.append(answer.body)
+        self.responses.append(answer.body)
         return answer
 
     def here(self, path: str) -> str:
@@ -89,7 +89,7 @@ class AttackTarget:
         if not 200 <= answer.status < 300:
             problem = answer.body.decode(errors="replace")[:500]
             raise Failed(f"{method} {path} was answered {answer.status}: {problem}")
-        return answer.told
+        return answer.document
 
     def run(self, *argv: str, timeout: float = LONGEST_SECONDS) -> str:
         """Run a command inside; return its output. Raises `Failed` when it does not succeed."""
@@ -112,12 +112,12 @@ class AttackTarget:
         try:
             with socket.create_connection(self.place, SECONDS) as link:
                 link.sendall(request)
-                heard = link.recv(65536)
+                reply = link.recv(65536)
         except OSError:
-            heard = b""
-        words = heard.split(b" ", 2)
-        self.heard.append(heard)
-        return AttackResponse(int(words[1]) if len(words) > 1 and words[1].isdigit() else 0, heard)
+            reply = b""
+        words = reply.split(b" ", 2)
+        self.responses.append(reply)
+        return AttackResponse(int(words[1]) if len(words) > 1 and words[1].isdigit() else 0, reply)
 
 
 @contextlib.contextmanager

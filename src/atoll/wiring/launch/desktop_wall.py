@@ -55,14 +55,14 @@ def desktop_wall(options: DesktopOptions) -> LocalWall:
     """Return the wall of this machine. Raises `Failed`."""
     program = codex_program(options.program)
     if options.bare:
-        return LocalWall(BARE, partial(_started, options, program))
+        return LocalWall(BARE, partial(_start_runtime, options, program))
     if os.geteuid() == 0:
         raise Failed(
             "a wall built by root protects nobody: run `atoll desktop run` as yourself, or with "
             "--bare"
         )
     find_bwrap()
-    return LocalWall(WALLED, partial(_started, options, program))
+    return LocalWall(WALLED, partial(_start_runtime, options, program))
 
 
 def codex_program(named: Path | None) -> Path:
@@ -79,7 +79,7 @@ def codex_program(named: Path | None) -> Path:
 
 
 @asynccontextmanager
-async def _started(
+async def _start_runtime(
     options: DesktopOptions, program: Path, place: Path
 ) -> AsyncIterator[LocalRuntime]:
     """Start the runtime of one worker, and end all of it on leaving. Raises `Failed`."""
@@ -95,7 +95,7 @@ async def _started(
         yield LocalRuntime(client, lambda: process.returncode is None, address, token)
     finally:
         await clients.close()
-        await _ended(process)
+        await _end_runtime(process)
 
 
 def _bare_boot(options: DesktopOptions, token: str) -> PodBoot:
@@ -188,7 +188,7 @@ def _words(log: Path) -> str:
     return log.read_text(errors="replace")
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
+async def _end_runtime(process: asyncio.subprocess.Process) -> None:
     """End a runtime, and init and everything inside with it."""
     for end in (process.terminate, process.kill):
         with contextlib.suppress(ProcessLookupError):

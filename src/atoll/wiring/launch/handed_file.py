@@ -57,17 +57,17 @@ def hand_over_named(home: Path, uid: int, environ: Mapping[str, str]) -> dict[st
 
 def replace_named(settings: Mapping[str, object], handed: Mapping[str, str]) -> dict[str, object]:
     """Return settings in which each private file that was handed over is named by its new path."""
-    return {name: _replaced(name, value, handed) for name, value in settings.items()}
+    return {name: _replace_paths(name, value, handed) for name, value in settings.items()}
 
 
-def _replaced(name: str, value: object, handed: Mapping[str, str]) -> object:
+def _replace_paths(name: str, value: object, handed: Mapping[str, str]) -> object:
     match value:
         case str() if name in NAMED:
             return handed.get(value, value)
         case dict():
             return replace_named(value, handed)
         case list():
-            return [_replaced("", part, handed) for part in value]
+            return [_replace_paths("", part, handed) for part in value]
         case _:
             return value
 

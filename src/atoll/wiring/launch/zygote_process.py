@@ -143,7 +143,7 @@ def _launch(home: Home, ready: int, starter: int) -> NoReturn:
             machine = os.open("/proc/self/ns/mnt", os.O_RDONLY)
             os.set_inheritable(machine, True)
             mount_view.enter(home.root)
-        argv = _scoped(home, (ready, starter), machine)
+        argv = _scoped_argv(home, (ready, starter), machine)
         if argv[0] == sys.executable:
             cgroups.join_own_group(home.tag)
         for each in (ready, starter):
@@ -155,7 +155,7 @@ def _launch(home: Home, ready: int, starter: int) -> NoReturn:
         os._exit(1)
 
 
-def _scoped(home: Home, talk: tuple[int, int], machine: int | None) -> list[str]:
+def _scoped_argv(home: Home, talk: tuple[int, int], machine: int | None) -> list[str]:
     """Return the zygote's argv, in a scope of its own where systemd manages this machine. `talk`
     are the descriptors for its READY and of its starter's link."""
     ready, starter = map(str, talk)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from atoll.runtime.spawners.init import InitSpawner
-from atoll.testing.linked import Linked, linked
+from atoll.testing.linked import LinkRig, link_rig
 from tests.runtime.stage import Watcher, runtime
 
 CUTS = int(os.environ.get("ATOLL_LINK_CUTS", "40"))
@@ -29,7 +29,7 @@ READY = b"ready\r\n"
 DONE = b"that was all\r\n"
 
 
-async def flood(relay_cuts: Linked) -> None:
+async def flood(relay_cuts: LinkRig) -> None:
     """Cut the link at random bytes of what passes, and leave it cut for a while once."""
     chance, relay = random.Random(SEED), relay_cuts.relay
     while relay.cuts < CUTS:
@@ -57,12 +57,12 @@ async def test_viewers_of_a_flood_see_every_byte_over_a_link_that_is_cut_at_rand
     summary: Callable[[str], None],
 ) -> None:
     summary(f"link: ATOLL_LINK_CUTS={CUTS} ATOLL_LINK_SEED={SEED}")
-    ends: list[Linked] = []
+    ends: list[LinkRig] = []
 
     @asynccontextmanager
     async def wall(work: Path) -> AsyncIterator[InitSpawner]:
         with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
-            async with linked(work, Path(folder), grace=GRACE_SECONDS) as both:
+            async with link_rig(work, Path(folder), grace=GRACE_SECONDS) as both:
                 ends.append(both)
                 yield both.spawner
 

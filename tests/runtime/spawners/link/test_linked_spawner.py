@@ -11,24 +11,24 @@ import pytest
 
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.testing.contracts.spawner import SpawnerContract
-from atoll.testing.inside import captured, run, terminal
-from atoll.testing.linked import Linked, linked
+from atoll.testing.inside import run, start_piped, terminal
+from atoll.testing.linked import LinkRig, link_rig
 from atoll.wire.attach import Ack
 from tests.runtime.stage import abort, runtime
 from tests.runtime.terminals.test_terminals import until_still
 
 
 @pytest.fixture
-async def link() -> AsyncIterator[Linked]:
+async def link() -> AsyncIterator[LinkRig]:
     with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
         root = Path(folder, "workspace")
         root.mkdir()
-        async with linked(root, Path(folder)) as both:
+        async with link_rig(root, Path(folder)) as both:
             yield both
 
 
 @pytest.fixture
-def spawner(link: Linked) -> InitSpawner:
+def spawner(link: LinkRig) -> InitSpawner:
     return link.spawner
 
 
@@ -75,9 +75,9 @@ async def test_driver_away_at_the_program_s_end_finds_all_that_was_on_its_way(
             assert scrollback.start <= since
 
 
-async def test_cut_link_loses_and_repeats_nothing(link: Linked) -> None:
+async def test_cut_link_loses_and_repeats_nothing(link: LinkRig) -> None:
     script = "seq 1 200000 | md5sum; seq 1 200000"
-    async with captured(link.spawner, "sh", "-c", script) as (process, output):
+    async with start_piped(link.spawner, "sh", "-c", script) as (process, output):
         async with asyncio.timeout(60):
             reading = asyncio.get_running_loop().create_task(output.to_end())
             for size in (1, 7, 1000, 33_333, 70_001) * 4:
@@ -92,7 +92,7 @@ async def test_cut_link_loses_and_repeats_nothing(link: Linked) -> None:
     assert link.relay.cuts >= 5
 
 
-async def test_terminal_stands_while_the_link_is_cut_and_goes_on(link: Linked) -> None:
+async def test_terminal_stands_while_the_link_is_cut_and_goes_on(link: LinkRig) -> None:
     async with terminal(link.spawner, "sh", "-i") as (process, screen):
         await screen.until(b"$ ")
         link.relay.hold()
@@ -106,7 +106,7 @@ async def test_terminal_stands_while_the_link_is_cut_and_goes_on(link: Linked) -
         assert (await process.wait()).code == 0
 
 
-async def test_echo_of_a_terminal_is_known(link: Linked) -> None:
+async def test_echo_of_a_terminal_is_known(link: LinkRig) -> None:
     async with terminal(link.spawner, "sh", "-c", "stty -echo; echo hidden; read a; echo bye") as (
         process,
         screen,

@@ -35,13 +35,13 @@ def _dashboard_id(context: click.Context, _parameter: click.Parameter, dashboard
         return dashboard
     there = Dashboards(invocation.api().transport)
 
-    def listed() -> Iterator[tuple[str, str]]:
+    def list_rows() -> Iterator[tuple[str, str]]:
         yield from ((row.id, row.name) for row in there.list().dashboards)
         if context.info_name == "give":
             with suppress(Forbidden, NotFound):
                 yield from ((row.id, row.name) for row in there.waiting(None).dashboards)
 
-    return pick_id(DASHBOARD, dashboard, listed)
+    return pick_id(DASHBOARD, dashboard, list_rows)
 
 
 _dashboard = click.argument("dashboard", callback=_dashboard_id)

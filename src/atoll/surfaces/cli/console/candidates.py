@@ -73,7 +73,7 @@ def secrets() -> Candidates:
     )
 
 
-def kept() -> Candidates:
+def kept_trees() -> Candidates:
     """Return the kept worktrees, by id."""
     return complete_from("kept", KeptList, lambda listing: (tree.kept_id for tree in listing.kept))
 

@@ -29,14 +29,14 @@ LINES = (
 PIECE = '{"method":"item/agentMessage/delta","params":{"threadId":"th","itemId":"i","delta":"Hel"}}'
 
 
-async def running(host: WorkerHost, worker: WorkerRecord) -> WorkerRecord:
+async def wait_running(host: WorkerHost, worker: WorkerRecord) -> WorkerRecord:
     """Return the worker as it is once its agent serves requests."""
     place = await host.provision(worker)
     placed = replace(worker, sandbox_id=place.sandbox_id)
     return replace(placed, agent_id=await host.start_agent(placed))
 
 
-async def heard(
+async def read_entries(
     host: WorkerHost, worker: WorkerRecord, count: int, *, after: int = 0
 ) -> list[HostEntry]:
     """Return so many entries of the stream above `after`."""
@@ -57,7 +57,7 @@ def reattached(worker: WorkerRecord) -> WorkerRecord:
     return replace(worker, worker=replace(worker.worker, epoch=worker.worker.epoch + 1))
 
 
-def left_out(what: str) -> NoReturn:
+def skip_without(what: str) -> NoReturn:
     """Skip a test whose means a harness does not have."""
     pytest.skip(f"left out: its harness {what}")
 
@@ -69,37 +69,37 @@ class WorkerHostHarness:
     async def seen(self, host: WorkerHost, worker: WorkerRecord, request: WorkerRequest) -> int:
         """Return how often the agent saw a request, as its files say: those of earlier epochs are
         there until the worker is removed."""
-        left_out("does not know what the agent saw")
+        skip_without("does not know what the agent saw")
 
     def held(self, host: WorkerHost) -> WorkerRequest:
         """Return a request that the agent does not answer."""
-        left_out("has no request that is not answered")
+        skip_without("has no request that is not answered")
 
     def refused(self, host: WorkerHost) -> WorkerRequest:
         """Return a request that the agent refuses as a wrong one."""
-        left_out("has no request that the agent refuses")
+        skip_without("has no request that the agent refuses")
 
     def live(self, host: WorkerHost) -> LiveHost:
         """Return the host, whose agents are heard live."""
         if not isinstance(host, LiveHost):
-            left_out("has a host whose agents are not heard live")
+            skip_without("has a host whose agents are not heard live")
         return host
 
     async def say(self, host: WorkerHost, worker: WorkerRecord, *lines: str) -> None:
         """Have the agent say these lines. Beside them the stream may have receipts."""
-        left_out("cannot have the agent say something")
+        skip_without("cannot have the agent say something")
 
     async def end(self, host: WorkerHost, worker: WorkerRecord) -> None:
         """Have the agent end by itself; returns once the host knows."""
-        left_out("cannot have the agent end by itself")
+        skip_without("cannot have the agent end by itself")
 
     async def kill(self, host: WorkerHost, worker: WorkerRecord) -> None:
         """Kill what runs the agent; returns once the host knows."""
-        left_out("cannot kill what runs the agent")
+        skip_without("cannot kill what runs the agent")
 
     async def reattached(self, host: WorkerHost, worker: WorkerRecord) -> WorkerRecord:
         """Return a worker that has ended in its next epoch, once its agent serves requests."""
-        return await running(host, reattached(worker))
+        return await wait_running(host, reattached(worker))
 
 
 class WorkerHostContract(WorkerHostHarness):
@@ -109,19 +109,19 @@ class WorkerHostContract(WorkerHostHarness):
     async def test_provision_and_start_can_be_repeated(
         self, host: WorkerHost, worker: WorkerRecord
     ) -> None:
-        first = await running(host, worker)
-        again = await running(host, first)
+        first = await wait_running(host, worker)
+        again = await wait_running(host, first)
         assert (again.sandbox_id, again.agent_id) == (first.sandbox_id, first.agent_id)
         assert await host.lost_reason(first) is None
 
     async def test_request_that_is_repeated_has_one_receipt(
         self, host: WorkerHost, worker: WorkerRecord, ping: WorkerRequest
     ) -> None:
-        served = await running(host, worker)
+        served = await wait_running(host, worker)
         answers = [await host.request(served, ping, wait_ms=WAIT_MS) for _ in range(3)]
         assert isinstance(answers[0], Response)
         assert answers == [answers[0]] * 3
-        entries = await heard(host, served, 1)
+        entries = await read_entries(host, served, 1)
         receipts = [entry for entry in entries if entry.request_id == ping.request_id]
         assert [entry.receipt for entry in receipts] == [answers[0]]
         assert [entry.n for entry in entries] == list(range(1, len(entries) + 1))
@@ -129,8 +129,8 @@ class WorkerHostContract(WorkerHostHarness):
     async def test_requests_at_once_are_each_seen_once(
         self, host: WorkerHost, worker: WorkerRecord, ping: WorkerRequest
     ) -> None:
-        served = await running(host, worker)
-        wanted = [_numbered(ping, n) for n in range(4)]
+        served = await wait_running(host, worker)
+        wanted = [_with_number(ping, n) for n in range(4)]
         asked = [
             host.request(served, request, wait_ms=WAIT_MS) for request in wanted for _ in range(3)
         ]
@@ -148,7 +148,7 @@ class WorkerHostContract(WorkerHostHarness):
         self, host: WorkerHost, worker: WorkerRecord
     ) -> None:
         held = self.held(host)
-        served = await running(host, worker)
+        served = await wait_running(host, worker)
         for wait_ms in (0, 50, 50):
             assert await host.request(served, held, wait_ms=wait_ms) is None
         entries = await host.stream(served, 0, wait_seconds=0)
@@ -158,7 +158,7 @@ class WorkerHostContract(WorkerHostHarness):
         self, host: WorkerHost, worker: WorkerRecord
     ) -> None:
         refused = self.refused(host)
-        served = await running(host, worker)
+        served = await wait_running(host, worker)
         answer = await host.request(served, refused, wait_ms=WAIT_MS)
         assert isinstance(answer, RequestRefusal)
         assert (answer.code, answer.message != "") == (ErrorCode.INVALID_REQUEST, True)
@@ -167,23 +167,25 @@ class WorkerHostContract(WorkerHostHarness):
     async def test_words_of_the_agent_come_once_in_order_as_they_are(
         self, host: WorkerHost, worker: WorkerRecord
     ) -> None:
-        served = await running(host, worker)
+        served = await wait_running(host, worker)
         await self.say(host, served, *LINES)
         entries = await _until_said(host, served, len(LINES))
         assert lines_of(entries) == list(LINES)
         assert [entry.n for entry in entries] == list(range(1, len(entries) + 1))
         first = entries[0].n
-        assert await heard(host, served, len(entries) - first, after=first) == entries[first:]
+        assert (
+            await read_entries(host, served, len(entries) - first, after=first) == entries[first:]
+        )
         last = entries[-1].n
         assert await host.stream(served, last, wait_seconds=0) == []
         await self.say(host, served, LINES[0])
-        (more, *_) = await heard(host, served, 1, after=last)
+        (more, *_) = await read_entries(host, served, 1, after=last)
         assert (more.n, more.line) == (last + 1, LINES[0])
 
     async def test_stream_waits_for_what_comes_next(
         self, host: WorkerHost, worker: WorkerRecord
     ) -> None:
-        served = await running(host, worker)
+        served = await wait_running(host, worker)
         async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as tasks:
             hearing = tasks.create_task(_until_said(host, served, 1, wait_seconds=30))
             await asyncio.sleep(0.1)  # it waits by now; were it late, it would find the words
@@ -194,7 +196,7 @@ class WorkerHostContract(WorkerHostHarness):
         self, host: WorkerHost, worker: WorkerRecord
     ) -> None:
         live = self.live(host)
-        served = await running(host, worker)
+        served = await wait_running(host, worker)
         async with asyncio.timeout(PATIENCE_SECONDS), live.live(served) as deltas:
             await self.say(host, served, PIECE, LINES[0])
             lines = await anext(_pieces(deltas))
@@ -204,7 +206,7 @@ class WorkerHostContract(WorkerHostHarness):
     async def test_agent_that_ended_by_itself_is_told_and_another_one_serves(
         self, host: WorkerHost, worker: WorkerRecord, ping: WorkerRequest
     ) -> None:
-        served = await running(host, worker)
+        served = await wait_running(host, worker)
         await self.end(host, served)
         assert await host.lost_reason(served)
         with pytest.raises(AtollError):
@@ -216,13 +218,13 @@ class WorkerHostContract(WorkerHostHarness):
     async def test_killed_worker_has_each_request_settled_once_it_is_reattached(
         self, host: WorkerHost, worker: WorkerRecord, ping: WorkerRequest
     ) -> None:
-        served, held = await running(host, worker), self.held(host)
+        served, held = await wait_running(host, worker), self.held(host)
         answered = await host.request(served, ping, wait_ms=WAIT_MS)
         assert await host.request(served, held, wait_ms=0) is None
         await self.kill(host, served)
         assert await host.lost_reason(served)
         with pytest.raises(AtollError):
-            await host.request(served, _numbered(ping, 2), wait_ms=WAIT_MS)
+            await host.request(served, _with_number(ping, 2), wait_ms=WAIT_MS)
         again = await self.reattached(host, served)
         receipts = [await host.request(again, request, wait_ms=WAIT_MS) for request in (ping, held)]
         assert receipts[0] == answered
@@ -233,7 +235,7 @@ class WorkerHostContract(WorkerHostHarness):
     async def test_end_of_an_agent_loses_nothing_that_it_said(
         self, host: WorkerHost, worker: WorkerRecord
     ) -> None:
-        served = await running(host, worker)
+        served = await wait_running(host, worker)
         await self.say(host, served, *LINES)
         for _ in range(2):
             await host.quiet(served)
@@ -242,20 +244,20 @@ class WorkerHostContract(WorkerHostHarness):
     async def test_stopped_worker_is_reattached_with_its_files(
         self, host: WorkerHost, worker: WorkerRecord, ping: WorkerRequest
     ) -> None:
-        served = await running(host, worker)
+        served = await wait_running(host, worker)
         await host.request(served, ping, wait_ms=WAIT_MS)
         await host.quiet(served)
         await host.stop(served)
         again = await self.reattached(host, served)
         assert (await host.provision(again)).reattached
-        other = _numbered(ping, 2)
+        other = _with_number(ping, 2)
         assert isinstance(await host.request(again, other, wait_ms=WAIT_MS), Response)
         assert [await self.seen(host, again, request) for request in (ping, other)] == [1, 1]
 
     async def test_stopped_worker_is_lost_and_removed_for_good(
         self, host: WorkerHost, worker: WorkerRecord
     ) -> None:
-        served = await running(host, worker)
+        served = await wait_running(host, worker)
         for _ in range(2):
             await host.stop(served)
         removed = await host.teardown(served)
@@ -267,7 +269,7 @@ class WorkerHostContract(WorkerHostHarness):
     async def test_removed_worker_begins_anew(
         self, host: WorkerHost, worker: WorkerRecord, ping: WorkerRequest
     ) -> None:
-        served = await running(host, worker)
+        served = await wait_running(host, worker)
         await host.request(served, ping, wait_ms=WAIT_MS)
         await host.quiet(served)
         await host.stop(served)
@@ -278,7 +280,7 @@ class WorkerHostContract(WorkerHostHarness):
         assert isinstance(await host.request(again, ping, wait_ms=WAIT_MS), Response)
 
 
-def _numbered(request: WorkerRequest, n: int) -> WorkerRequest:
+def _with_number(request: WorkerRequest, n: int) -> WorkerRequest:
     """Return a request like another one, which the agent can tell from it."""
     return WorkerRequest(f"{request.request_id}-{n}", request.method, {**request.params, "n": n})
 

@@ -92,7 +92,7 @@ class DatabaseContract:
         self, filled: Database, empty: Database, damage: str
     ) -> None:
         with pytest.raises(Invalid):
-            empty.load(io.BytesIO(damaged(archive_of(filled), damage)))
+            empty.load(io.BytesIO(damage_archive(archive_of(filled), damage)))
         assert empty.status().tables == ()
 
     def test_archive_of_another_revision_is_refused(
@@ -104,7 +104,7 @@ class DatabaseContract:
             empty.load(io.BytesIO(gzip.compress(text)))
 
 
-def damaged(archive: bytes, how: str) -> bytes:
+def damage_archive(archive: bytes, how: str) -> bytes:
     """Return an archive that was cut, or in which a row was changed or dropped, or none."""
     lines = gzip.decompress(archive).splitlines(keepends=True)
     place = next(n for n, line in enumerate(lines) if line.startswith(b"["))

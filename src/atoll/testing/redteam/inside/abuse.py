@@ -11,7 +11,7 @@ import resource
 import signal
 from pathlib import Path
 
-from .attempts import Attempt, Facts, Skipped
+from .attempts import Attempt, Facts, SkipAttempt
 
 MANY_PROCESSES, MANY_TERMINALS, MANY_FILES, MANY_NAMES = 6000, 4200, 1_100_000, 40_000
 HUGE = 1 << 40
@@ -53,7 +53,7 @@ def terminals(_facts: Facts) -> str:
         if error.errno in (errno.ENOSPC, errno.EIO):
             return "" if len(held) < 1000 else f"{len(held)} terminals"
         if error.errno == errno.EMFILE and len(held) < 1000:
-            raise Skipped("no more than 1000 descriptors here") from error
+            raise SkipAttempt("no more than 1000 descriptors here") from error
         raise
     finally:
         for fd in held:
@@ -121,7 +121,7 @@ def memory(facts: Facts) -> str:
     facts.needs("memory")
     limit = int(facts.values.get("memory_mb") or 0)
     if not 0 < limit <= MOST_MEMORY_MIB:
-        raise Skipped(f"the limit of {limit or 'unknown'} MiB is more than this attempt takes")
+        raise SkipAttempt(f"the limit of {limit or 'unknown'} MiB is more than this attempt takes")
     child = os.fork()
     if child == 0:
         Path("/proc/self/oom_score_adj").write_text("1000")

@@ -17,7 +17,7 @@ SECONDS = 40
 MAX_TEXT = 2000
 
 
-class Skipped(Exception):
+class SkipAttempt(Exception):
     """An attempt without meaning here; the text gives the reason."""
 
 
@@ -40,10 +40,10 @@ class Facts:
         return str(self.values.get(name) or "")
 
     def needs(self, limit: str) -> None:
-        """Check a limit. Raises `Skipped` where the sandbox reports that it lacks it."""
+        """Check a limit. Raises `SkipAttempt` where the sandbox reports that it lacks it."""
         for each in self.words("degraded"):
             if str(each).startswith(limit):
-                raise Skipped(f"the sandbox says so itself: degraded: {each}")
+                raise SkipAttempt(f"the sandbox says so itself: degraded: {each}")
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,12 @@ def report(attempt: Attempt, facts: Facts) -> dict[str, str]:
 
 def _outcome(attempt: Attempt, facts: Facts) -> tuple[str, str]:
     try:
-        got = attempt.run(facts)
-    except Skipped as why:
+        collect = attempt.run(facts)
+    except SkipAttempt as why:
         return SKIPPED, str(why)
     except Exception as error:  # noqa: BLE001  the root of this process: what broke is reported
         return BROKEN, f"{type(error).__name__}: {error}"[:MAX_TEXT]
-    return (SUCCEEDED, got[:MAX_TEXT]) if got else (HELD, "")
+    return (SUCCEEDED, collect[:MAX_TEXT]) if collect else (HELD, "")
 
 
 def _read(fd: int) -> bytes:
@@ -106,7 +106,7 @@ def _end(child: int) -> None:
     os.waitpid(child, 0)
 
 
-def got(tries: Iterable[tuple[str, Callable[[], object]]]) -> str:
+def collect(tries: Iterable[tuple[str, Callable[[], object]]]) -> str:
     """Return the results of several steps that did not end in an `OSError`; a step returns None for
     "refused"."""
     results = []

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from .attempts import Attempt, Facts, Skipped
+from .attempts import Attempt, Facts, SkipAttempt
 
 MASK = 0x5A
 """The mask of the value in the archive, so that the archive itself is no match."""
@@ -20,7 +20,7 @@ STEP = 4 << 20
 def _needle(facts: Facts) -> bytes:
     disguised = bytes.fromhex(facts.text("canary"))
     if not disguised:
-        raise Skipped("no secret was set")
+        raise SkipAttempt("no secret was set")
     return bytes(byte ^ MASK for byte in disguised)
 
 

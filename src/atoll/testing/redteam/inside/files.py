@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from .attempts import Attempt, Facts, Skipped, got
+from .attempts import Attempt, Facts, SkipAttempt, collect
 
 PRIVATE = (
     "/etc/shadow",
@@ -55,7 +55,7 @@ def host_files(_facts: Facts) -> str:
 
     paths = [str(path) for pattern in PRIVATE for path in Path("/").glob(pattern[1:])]
     own = str(Path.home())
-    return got((path, first_byte(path)) for path in paths if not path.startswith(own + "/"))
+    return collect((path, first_byte(path)) for path in paths if not path.startswith(own + "/"))
 
 
 def descriptors(_facts: Facts) -> str:
@@ -77,7 +77,7 @@ def descriptors(_facts: Facts) -> str:
 def system_writes(facts: Facts) -> str:
     """Write where the system lies (threat 11)."""
     if facts.flag("root_writable"):
-        raise Skipped("the profile lays a layer to write over the root (root: overlay)")
+        raise SkipAttempt("the profile lays a layer to write over the root (root: overlay)")
 
     def make(folder: str) -> Callable[[], object]:
         path = Path(folder, "atoll-redteam")
@@ -89,7 +89,7 @@ def system_writes(facts: Facts) -> str:
 
         return act
 
-    return got((folder, make(folder)) for folder in SYSTEM)
+    return collect((folder, make(folder)) for folder in SYSTEM)
 
 
 def remounts(_facts: Facts) -> str:
@@ -104,7 +104,7 @@ def remounts(_facts: Facts) -> str:
 
         return act
 
-    return got((place, again(place)) for place in ("/", "/usr", "/etc", "/proc", "/proc/sys"))
+    return collect((place, again(place)) for place in ("/", "/usr", "/etc", "/proc", "/proc/sys"))
 
 
 def our_programs(_facts: Facts) -> str:
@@ -119,14 +119,14 @@ def our_programs(_facts: Facts) -> str:
         return act
 
     tries = [(path, spoil(path)) for path in OURS if Path(path).exists()]
-    return got([*tries, ("/etc/profile.d", spoil("/etc/profile.d"))])
+    return collect([*tries, ("/etc/profile.d", spoil("/etc/profile.d"))])
 
 
 def set_user_id(_facts: Facts) -> str:
     """Run a copy of a program with set-user-id bits."""
     source = shutil.which("id")
     if source is None:
-        raise Skipped("there is no `id` here")
+        raise SkipAttempt("there is no `id` here")
     place = Path("/workspace/atoll-redteam-id")
     try:
         shutil.copy(source, place)
@@ -169,7 +169,7 @@ def control_sockets(_facts: Facts) -> str:
 
         return act
 
-    return got((path, connect(path)) for path in CONTROL_SOCKETS)
+    return collect((path, connect(path)) for path in CONTROL_SOCKETS)
 
 
 ATTEMPTS = [

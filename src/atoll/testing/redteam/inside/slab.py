@@ -51,7 +51,7 @@ def _slab_mib() -> int:
     return int(line.split()[0]) >> 10
 
 
-def _checked(result: int) -> int:
+def _check(result: int) -> int:
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
@@ -74,8 +74,8 @@ def _attempt(take: Taker, allowed_mib: int = MOST_MIB) -> str:
             most = max(most, _slab_mib())
             ended = os.waitid(os.P_PID, taker, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
         if ended:  # or refused
-            return _grown(most - before) if most - before > allowed_mib else ""
-        return f"it stays, {_grown(most - before)}"
+            return _growth(most - before) if most - before > allowed_mib else ""
+        return f"it stays, {_growth(most - before)}"
     finally:
         os.close(read)
         for target in (os.killpg, os.kill):
@@ -84,7 +84,7 @@ def _attempt(take: Taker, allowed_mib: int = MOST_MIB) -> str:
         os.waitpid(taker, 0)
 
 
-def _grown(mib: int) -> str:
+def _growth(mib: int) -> str:
     return f"{mib} MiB more of the kernel's"
 
 
@@ -149,7 +149,7 @@ def orphaned_locks(_facts: Facts) -> str:
 
     def take() -> None:
         with _files() as files:
-            child = _checked(_libc.syscall(CLONE, SHARED_FILES | signal.SIGCHLD, 0, 0, 0, 0))
+            child = _check(_libc.syscall(CLONE, SHARED_FILES | signal.SIGCHLD, 0, 0, 0, 0))
             if child == 0:
                 for number in range(MANY_LOCKS):
                     where, at = files[number % len(files)], number // len(files) * 2
@@ -173,7 +173,7 @@ def policies(_facts: Facts) -> str:
             begin = ctypes.addressof(ctypes.c_char.from_buffer(pages))
             for at in range(begin, begin + step, 8192):
                 words = (ctypes.c_void_p(at), ctypes.c_ulong(4096), INTERLEAVED)
-                _checked(_libc.syscall(MBIND, *words, ctypes.byref(node), 64, 0))
+                _check(_libc.syscall(MBIND, *words, ctypes.byref(node), 64, 0))
 
     return _attempt(take)
 
@@ -275,7 +275,7 @@ def timers(_facts: Facts) -> str:
         for _ in range(several):
             if os.fork() == 0:
                 for _ in range(most):
-                    _checked(_libc.timerfd_create(1, 0))
+                    _check(_libc.timerfd_create(1, 0))
                 os.write(write, b"x")
                 signal.pause()
         while several:
@@ -297,7 +297,7 @@ def hidden_files(_facts: Facts) -> str:
         def hold() -> None:
             try:
                 words = (ctypes.c_uint(60_000), ctypes.c_uint(60_000), ctypes.c_uint(OWN_TABLE))
-                _checked(_libc.syscall(CLOSE_RANGE, *words))
+                _check(_libc.syscall(CLOSE_RANGE, *words))
                 for _ in range(most):
                     os.open("/dev/null", os.O_RDONLY)
                 threading.Event().wait()
@@ -379,7 +379,7 @@ def directories(_facts: Facts) -> str:
                 if number % most == 0 and number and os.fork():
                     os.wait()
                     raise OSError(errno.EINTR, "one of them was ended")
-                _checked(_libc.syscall(GETDENTS, os.open(place, os.O_RDONLY), part, 64))
+                _check(_libc.syscall(GETDENTS, os.open(place, os.O_RDONLY), part, 64))
         finally:
             shutil.rmtree(place, ignore_errors=True)
 

@@ -24,7 +24,7 @@ from atoll.surfaces.cli.transfer.keeping import Record, WorkSource, records, wri
     "kept_id",
     metavar="[ID]",
     required=False,
-    shell_complete=candidates.kept(),
+    shell_complete=candidates.kept_trees(),
 )
 @click.option(
     "--to",

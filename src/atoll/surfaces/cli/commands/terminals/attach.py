@@ -241,7 +241,7 @@ class _Place:
 
     target: "TerminalTarget"
     locate: Callable[[], Server]
-    gone: Callable[[], str]
+    end_reason: Callable[[], str]
     fresh: bool
 
 
@@ -256,7 +256,7 @@ def _attach(place: _Place, options: AttachOptions, tty: RawTty) -> Ending:
     )
 
     async def find_end_reason() -> str:
-        return await asyncio.to_thread(place.gone)
+        return await asyncio.to_thread(place.end_reason)
 
     with tty:
         session = AttachClient(place.target, tty, attachment, key=options.control)
