@@ -1,9 +1,13 @@
 """Startups: the work of bringing a sandbox up, with its log, its metrics and the next candidate.
 
-The steps are `services.provisioning.steps`; whatever they end by is stored as an outcome.
+The steps are `services.provisioning.steps`; whatever they end by is stored as an outcome. Where
+several control planes share the store, a startup that takes a while stores its lines at intervals,
+so that each of them shows the same.
 """
 
+import asyncio
 from dataclasses import replace
+from datetime import timedelta
 
 import structlog
 
@@ -16,12 +20,17 @@ from atoll.domain.sandboxes.stimulus import Broke, Renewed, Rerouted
 from atoll.ports import LogLine, StoreUnavailable
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
-from atoll.services.lifecycle.live_log import LiveLog
 from atoll.services.lifecycle.transitions import Also
 from atoll.services.provisioning.bring_up import BringUp, BringUpSteps
 from atoll.services.provisioning.outcomes import Outcomes
 from atoll.services.provisioning.provisioning import BackendFailed, Ending, Provisioning
 from atoll.services.routes.rerouting import Rerouting, Tried
+
+LOG_INTERVAL = timedelta(seconds=1)
+"""A quick startup stores its lines once, with the outcome."""
+
+MAX_LINE = 2000
+"""Characters of a line."""
 
 PROVISIONS = Metric(
     "atoll_sandbox_provisions_total",
@@ -36,6 +45,59 @@ CREATE_SECONDS = Metric(
 )
 
 _log = structlog.get_logger(__name__)
+
+
+class LiveLog:
+    """The lines of one startup. Bounded by what it reports."""
+
+    def __init__(self, ground: Ground, sandbox: Sandbox) -> None:
+        self._ground = ground
+        self._sandbox = sandbox
+        self._lines: list[LogLine] = []
+        self._storing = asyncio.Lock()
+        self._over = False
+
+    @property
+    def lines(self) -> tuple[LogLine, ...]:
+        """The lines that are not stored yet."""
+        return tuple(self._lines)
+
+    def report(self, text: str) -> None:
+        """Add a line."""
+        self._lines.append(self._line(text))
+
+    def _line(self, text: str) -> LogLine:
+        return LogLine(self._ground.clock.now(), text[:MAX_LINE])
+
+    async def run(self) -> None:
+        """Store lines at intervals until the end. Raises `Conflict` when another process leads,
+        and what the store raises; the rest is stored with the outcome then."""
+        while True:
+            await self._ground.clock.sleep_until(self._ground.clock.now() + LOG_INTERVAL)
+            async with self._storing:
+                if self._over:
+                    return
+                await self._store()
+
+    async def taken(self, *last: str) -> tuple[LogLine, ...]:
+        """End, and return the lines that are left to be stored; then those of `last`, which count
+        only once they are stored."""
+        self.close()
+        async with self._storing:
+            return (*self.lines, *map(self._line, last))
+
+    def close(self) -> None:
+        """Store no more lines."""
+        self._over = True
+
+    async def _store(self) -> None:
+        seen = self.lines
+        if not seen:
+            return
+        async with self._ground.store.begin() as rows:
+            await self._ground.leadership.check(rows)
+            await rows.logs.append(self._sandbox, seen)
+        del self._lines[: len(seen)]
 
 
 class Startups:
