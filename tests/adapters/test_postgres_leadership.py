@@ -9,7 +9,7 @@ from atoll.adapters.leadership import GRACE_SECONDS, PostgresLeadership
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.domain.errors import Conflict
 from atoll.ports import Store
-from atoll.services.sole_leader import SoleLeader
+from atoll.services.ground import SoleLeader
 from atoll.testing import FakeLeadership, LeadershipContract
 from tests.peers.databases.postgres import PostgresServer
 

@@ -23,7 +23,7 @@ from atoll.ports.leadership import Leadership
 from atoll.ports.outside.issuer import AgentIssuer
 from atoll.services.agents.agents import Agents
 from atoll.services.approvals.approvals import Approvals
-from atoll.services.ground import Ground
+from atoll.services.ground import Ground, SoleLeader
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Events
 from atoll.services.library.profiles import Profiles
@@ -35,7 +35,6 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.secrets import Secrets
 from atoll.services.settings import ServiceSettings
-from atoll.services.sole_leader import SoleLeader
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.testing import FakeAgentLayers, FakeRuntimes, FakeWorkspaces

@@ -26,8 +26,8 @@ from atoll.domain.workers.lifecycle import Holder, Worker, WorkerTornDown
 from atoll.domain.workers.record import WorkerRecord
 from atoll.ports import Transaction
 from atoll.ports.outside.worker_host import HostDeltas
+from atoll.services.ground import SoleLeader
 from atoll.services.lifecycle.transitions import Also
-from atoll.services.sole_leader import SoleLeader
 from atoll.services.workers.runtime_host import RuntimeHost, _batches
 from atoll.testing.fakes.workspaces import FakeWorkspaces
 from atoll.wire.contract import workers as contract

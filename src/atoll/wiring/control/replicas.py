@@ -6,9 +6,8 @@ from atoll.adapters.storage.engines.settings import StorageSettings
 from atoll.ports import Store
 from atoll.ports.leadership import Leadership
 from atoll.services.application import Readiness
-from atoll.services.ground import Ground
+from atoll.services.ground import Ground, SoleLeader
 from atoll.services.sandboxes.background import Background
-from atoll.services.sole_leader import SoleLeader
 
 
 def leadership_of(storage: StorageSettings, store: Store, name: str) -> Leadership:

@@ -1,16 +1,19 @@
-"""Routes of tokens: personal ones, the signed ones they are exchanged for, and the key set.
+"""Routes of tokens: personal ones, the signed ones they are exchanged for, the key set, and for
+administrators those of their organization.
 
 A token's text is in one response, the one that made it, and nowhere else.
 """
 
 from atoll.domain.people.bearer import BearerRequest, SubscriptionRequest
-from atoll.domain.people.token import TokenRequest
+from atoll.domain.people.token import Token, TokenRequest
 from atoll.services.people.token_issuer import IssuedToken
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, Reply, RequestContext
-from atoll.wire.api.people import bearers
+from atoll.wire.api.fields import FIRST_PAGE, Paging
+from atoll.wire.api.people import bearers, team_tokens
 from atoll.wire.api.people import tokens as api
 from atoll.wire.api.people.bearers import Bearers
+from atoll.wire.api.people.team_tokens import TeamTokens
 from atoll.wire.api.people.tokens import Tokens
 
 operations = Operations()
@@ -77,6 +80,26 @@ async def read_key_set(context: RequestContext) -> Reply[bearers.KeySet]:
     keys = await context.atoll.tenancy.credentials.signing_keys.public()
     headers = {"Cache-Control": f"public, max-age={KEY_SET_SECONDS}"}
     return Reply(answer_of(bearers.KeySet, None, keys=keys), 200, headers)
+
+
+@operations.serves(TeamTokens.list)
+async def list_team_tokens(
+    context: RequestContext, organization: str, *, page: Paging = FIRST_PAGE
+) -> team_tokens.TeamTokenList:
+    asked = context.page(page)
+    tokens_of_team = context.atoll.tenancy.team_tokens
+    found = await tokens_of_team.list(context.caller, organization, asked.rows())
+    tokens, following = asked.rows_and_next(found, _team_token)
+    return team_tokens.TeamTokenList(tokens=tokens, next=following)
+
+
+@operations.serves(TeamTokens.revoke)
+async def revoke_team_token(context: RequestContext, organization: str, token: str) -> None:
+    await context.atoll.tenancy.team_tokens.revoke(context.caller, organization, token)
+
+
+def _team_token(token: Token) -> team_tokens.TeamTokenView:
+    return answer_of(team_tokens.TeamTokenView, token)
 
 
 def _issued(issued: IssuedToken) -> bearers.IssuedView:

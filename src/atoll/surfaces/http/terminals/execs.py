@@ -1,4 +1,5 @@
-"""Routes of commands: run one and wait, follow its output, write to it, signal it, forget it."""
+"""Routes of commands: run one and wait, follow its output, write to it, signal it, forget it; and
+of the processes that programs left running."""
 
 import base64
 import binascii
@@ -14,9 +15,11 @@ from atoll.surfaces.http.body.streams import ForwardedStream
 from atoll.surfaces.http.serving.answers import runtime_body
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.wire.api.execs import ExecBody, Execs
+from atoll.wire.api.processes import Processes
 from atoll.wire.api.terminals import SignalBody
 from atoll.wire.contract import execs
 from atoll.wire.contract.call import PathId
+from atoll.wire.contract.execs import LeftList, end_left_running, list_left_running
 from atoll.wire.contract.files import CREATED
 from atoll.wire.words.media_types import JSON, NDJSON
 
@@ -89,6 +92,17 @@ async def signal_command(
 ) -> None:
     call = execs.signal_exec(_id(command), runtime_body(body, execs.SignalBody))
     await context.atoll.runtime_calls.call(context.caller, sandbox, call)
+
+
+@operations.serves(Processes.list)
+async def list_processes(context: RequestContext, sandbox: str) -> LeftList:
+    return await context.atoll.runtime_calls.call(context.caller, sandbox, list_left_running())
+
+
+@operations.serves(Processes.end)
+async def end_processes(context: RequestContext, sandbox: str) -> None:
+    calls = context.atoll.runtime_calls
+    await calls.call(context.caller, sandbox, end_left_running(), activity=True)
 
 
 def _check(body: ExecBody) -> None:
