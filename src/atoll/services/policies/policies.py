@@ -17,6 +17,8 @@ from atoll.domain.approvals.approval import Approval, SecretAsk, holds
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid
 from atoll.domain.ids import SandboxId, SecretId
 from atoll.domain.network.address import PrivateReach
+from atoll.domain.network.egress import EgressRule as Rule
+from atoll.domain.network.switch import rules_of
 from atoll.domain.profile.profile import Recording
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.sandboxes.stimulus import Exposed
@@ -30,7 +32,6 @@ from atoll.services.policies.environments import (
     own_agent,
 )
 from atoll.services.policies.network_boundary import NetworkBoundary
-from atoll.services.policies.network_policies import commands_of, network_of
 from atoll.services.policies.secret_policies import (
     LentKey,
     LentLogin,
@@ -51,7 +52,10 @@ from atoll.services.policies.settings import PolicySettings
 from atoll.wire.contract.policy import (
     ApiAccess,
     Approved,
+    Commands,
+    EgressRule,
     LoginToken,
+    Network,
     Policy,
     ProviderKey,
     ToolAccess,
@@ -60,6 +64,7 @@ from atoll.wire.contract.policy import (
 )
 from atoll.wire.words.secrets import Purpose
 
+MEGABYTE = 1_000_000
 RENEWED_AFTER = timedelta(minutes=10)
 """The time after which the access of a sandbox to this API is renewed: it lasts 15 minutes."""
 
@@ -184,10 +189,10 @@ class Policies:
             providers=_providers(mine, lent, own),
             customs=tuple(custom_secret(one) for one in mine if serves(one, Purpose.CUSTOM)),
             approvals=self._approved(sandbox, mine, approvals),
-            network=network_of(within),
+            network=_network_of(within),
             redacted=(*masked(opened), *masked_logins(lent)),
             limits=settings.limits(sandbox.share),
-            commands=commands_of(sandbox),
+            commands=_commands_of(sandbox),
             remotes=tuple(git_remote(one) for one in mine if serves(one, Purpose.GIT)),
             env=env,
             agent_env=agent_env,
@@ -310,6 +315,41 @@ class Policies:
         now = int(self._ground.clock.now().timestamp() * 1_000_000)
         self._revision = max(self._revision + 1, now)
         return self._revision
+
+
+def _network_of(sandbox: Sandbox) -> Network:
+    """Return the egress door's policy of this sandbox."""
+    network = sandbox.profile.network
+    return Network(
+        mode=network.mode.value,
+        rules=tuple(_egress_rule(rule) for rule in rules_of(network)),
+        denied=network.denied,
+        host_ports=network.host_ports,
+        ranges=network.ranges,
+        ports=network.ports,
+        bytes_out_per_hour=_bytes(network.out_mb_per_hour),
+        bytes_in_per_hour=_bytes(network.in_mb_per_hour),
+    )
+
+
+def _commands_of(sandbox: Sandbox) -> Commands:
+    """Return the commands that may run with privilege, and those that need an approval."""
+    safety = sandbox.profile.safety
+    return Commands(sudo=safety.sudo, operator=safety.operator)
+
+
+def _egress_rule(rule: Rule) -> EgressRule:
+    return EgressRule(
+        host=rule.host,
+        ports=rule.ports,
+        methods=rule.methods,
+        paths=rule.paths,
+        origin=rule.origin,
+    )
+
+
+def _bytes(megabytes: int | None) -> int | None:
+    return None if megabytes is None else megabytes * MEGABYTE
 
 
 async def _read_approvals(rows: Transaction, sandbox: Sandbox) -> Sequence[Approval]:
