@@ -125,7 +125,7 @@ class PullRequests:
         sandbox, repo, at = await self._place(caller, ref, offer.repo)
         sandbox, client = await self._access.runtime(caller, sandbox.id)
         wanted = "" if offer.branch is None else read_branch(offer.branch)
-        branch, commit, said = await _pushed(client, repo, wanted)
+        branch, commit, git_message = await _pushed(client, repo, wanted)
         base = read_branch(
             offer.base
             or repo.from_branch
@@ -135,11 +135,11 @@ class PullRequests:
         )
         new = check_new_pull(NewPull(branch, base, offer.title, offer.text, offer.draft))
         if await self._forge.commit_of(at, branch) != commit:
-            raise Conflict(_not_pushed(at, branch, commit, said), code="not_pushed")
-        for one in await self._forge.pulls(at, branch):
-            if one.state is PullState.OPEN and one.base == base:
-                _check_same(one, new)
-                return ForgePull(one, at.pull_url(one.number))
+            raise Conflict(_not_pushed(at, branch, commit, git_message), code="not_pushed")
+        for pull in await self._forge.pulls(at, branch):
+            if pull.state is PullState.OPEN and pull.base == base:
+                _check_same(pull, new)
+                return ForgePull(pull, at.pull_url(pull.number))
         made = await self._forge.open_pull(at, new)
         await self._tell(caller, sandbox, offer.repo, made)
         return ForgePull(made, at.pull_url(made.number), existed=False)
@@ -150,8 +150,8 @@ class PullRequests:
         """Return the pull requests from a branch (that of the sandbox by default), newest first."""
         _, there, at = await self._place(caller, ref, repo)
         wanted = there.branch if branch is None else read_branch(branch)
-        found = await self._forge.pulls(at, wanted)
-        return tuple(ForgePull(one, at.pull_url(one.number)) for one in found)
+        pulls = await self._forge.pulls(at, wanted)
+        return tuple(ForgePull(pull, at.pull_url(pull.number)) for pull in pulls)
 
     async def one(
         self,
@@ -165,10 +165,10 @@ class PullRequests:
         """Return a pull request of a branch with its checks and comments. Raises `NotFound`."""
         _, there, at = await self._place(caller, ref, repo)
         wanted = there.branch if branch is None else read_branch(branch)
-        for one in await self._forge.pulls(at, wanted):
-            if one.number == number:
-                checks, comments = await self._forge.discussion(at, one)
-                return DiscussedPull(ForgePull(one, at.pull_url(number)), checks, comments)
+        for pull in await self._forge.pulls(at, wanted):
+            if pull.number == number:
+                checks, comments = await self._forge.discussion(at, pull)
+                return DiscussedPull(ForgePull(pull, at.pull_url(number)), checks, comments)
         raise NotFound(f"There is no pull request {number} of the branch {wanted}.")
 
     async def branches(self, caller: Principal, ref: str, *, repo: int = 0) -> Sequence[str]:
@@ -180,11 +180,11 @@ class PullRequests:
         """Return the https addresses of repositories that a secret of the caller's reaches. Raises
         `NotFound` when there is no such secret for a forge."""
         async with self._ground.store.read() as rows:
-            kept = await rows.secrets.sealed(caller.org_id, caller.id)
-        for one in kept:
-            use = one.secret.use
-            if use.forge is not None and secret in (one.secret.id, one.secret.name):
-                at = ForgeRepository(use.forge, use.target, "", "", self._open_token(one))
+            entries = await rows.secrets.sealed(caller.org_id, caller.id)
+        for entry in entries:
+            use = entry.secret.use
+            if use.forge is not None and secret in (entry.secret.id, entry.secret.name):
+                at = ForgeRepository(use.forge, use.target, "", "", self._open_token(entry))
                 names = await self._forge.repositories(at)
                 return tuple(f"{use.target}/{name}" for name in names)
         raise NotFound(f"There is no secret {secret[:80]!r} for a forge: list them to see.")
@@ -199,14 +199,14 @@ class PullRequests:
             raise Invalid(f"{sandbox.name} has no repository number {number}.", field="repo")
         repo = sandbox.repos[number]
         async with self._ground.store.read() as rows:
-            kept = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
-        sealed = {one.secret.id: one for one in kept}
-        for secret in applied((one.secret for one in kept), scope_subject(sandbox)):
-            found = _at_forge(secret, repo)
-            if found is not None:
+            entries = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
+        sealed = {entry.secret.id: entry for entry in entries}
+        for secret in applied((entry.secret for entry in entries), scope_subject(sandbox)):
+            location = _at_forge(secret, repo)
+            if location is not None:
                 token = self._open_token(sealed[secret.id])
                 return sandbox, repo, ForgeRepository(
-                    found.kind, found.site, found.owner, found.name, token
+                    location.kind, location.site, location.owner, location.name, token
                 )  # fmt: skip
         place = repo.repo_url or f"{repo.path}, which came from a checkout,"
         raise NotFound(
@@ -215,8 +215,8 @@ class PullRequests:
             code="no_forge",
         )
 
-    def _open_token(self, kept: Kept) -> str:
-        return self._vault.open(kept.sealed, bound_to(kept.secret))
+    def _open_token(self, entry: Kept) -> str:
+        return self._vault.open(entry.sealed, bound_to(entry.secret))
 
     async def _tell(
         self, caller: Principal, sandbox: Sandbox, number: int, made: PullRequest
@@ -258,7 +258,7 @@ async def _pushed(client: RuntimeClient, repo: SandboxRepo, branch: str) -> tupl
     if ended.code == NO_BRANCH:
         raise NotFound(f"The sandbox has no branch {branch or 'checked out'!r} in {repo.path}.")
     try:
-        name, commit = (one.decode() for one in ended.out.split(b"\0")[:2])
+        name, commit = (part.decode() for part in ended.out.split(b"\0")[:2])
         return read_branch(name), read_commit(commit), ended.said
     except (ValueError, Invalid) as error:
         raise Failed(
@@ -273,8 +273,8 @@ def _at_forge(secret: Secret, repo: SandboxRepo) -> ForgeRepository | None:
     return repository_at(use.forge, use.target, repo.repo_url)
 
 
-def _not_pushed(at: ForgeRepository, branch: str, commit: str, said: str) -> str:
-    more = f" Git said: {said}." if said else ""
+def _not_pushed(at: ForgeRepository, branch: str, commit: str, git_message: str) -> str:
+    more = f" Git said: {git_message}." if git_message else ""
     return (
         f"{at.site} does not have {branch} at {commit[:12]}: the push was held or refused.{more} "
         "A secret lets it out (`atoll secret set REMOTE --git URL --push 'refs/heads/*'`); or pull "

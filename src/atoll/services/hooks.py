@@ -97,10 +97,10 @@ class Hooks:
         `Invalid` for a signed body that cannot be read."""
         source, hook_id = address
         async with self._ground.store.read() as rows:
-            found = await rows.hooks.get(HookId(hook_id))
-        if found is None or found[0].source != source:
+            row = await rows.hooks.get(HookId(hook_id))
+        if row is None or row[0].source != source:
             raise self._logins.wrong(client, WRONG)
-        hook, sealed = found
+        hook, sealed = row
         key = self._vault.open(sealed, bound_to(hook))
         if not is_signed(hook.source, headers, body, key.encode()):
             raise self._logins.wrong(client, WRONG)
@@ -109,34 +109,34 @@ class Hooks:
             raise Unauthenticated(WRONG)
         delivery = delivery_of(hook.source, headers, body)
         try:
-            told = read_report(hook.source, delivery.event, body)
+            report = read_report(hook.source, delivery.event, body)
         except ValueError as error:
             raise Invalid(str(error)[:500], field="body") from error
-        return await self._append(hook, delivery, told)
+        return await self._append(hook, delivery, report)
 
     async def _append(
-        self, hook: Hook, delivery: ReportMarks, told: Reported | None
+        self, hook: Hook, delivery: ReportMarks, report: Reported | None
     ) -> ReportOutcome:
         now = self._ground.clock.now()
         async with self._ground.store.begin() as rows:
             await rows.hooks.forget(now)
             if not await rows.hooks.take(hook.id, delivery.marks, now + REMEMBERED):
                 return ReportOutcome(None, repeated=True)
-            if told is None:
+            if report is None:
                 return ReportOutcome(None)
-            payload: dict[str, Json] = {**told.payload, "hook_id": hook.id}
+            payload: dict[str, Json] = {**report.payload, "hook_id": hook.id}
             reporter = Principal(hook.org_id, hook.owner, ActorKind.AUTOMATION)
-            note = Note(stream_of(hook), told.kind, payload)
+            note = Note(stream_of(hook), report.kind, payload)
             event_id = self._ground.ids.event()
             await rows.events.append((draft_of(note, reporter, at=now, event_id=event_id),))
         self._announce(hook)
-        return ReportOutcome(told.kind)
+        return ReportOutcome(report.kind)
 
     async def _own(self, rows: Transaction, caller: Principal, hook_id: str) -> Hook:
-        found = await rows.hooks.get(HookId(hook_id))
-        if found is None or (found[0].org_id, found[0].owner) != (caller.org_id, caller.id):
+        row = await rows.hooks.get(HookId(hook_id))
+        if row is None or (row[0].org_id, row[0].owner) != (caller.org_id, caller.id):
             raise NotFound(f"there is no hook {hook_id[:80]!r}: list them to see which there are")
-        return found[0]
+        return row[0]
 
     async def _note(self, rows: Transaction, caller: Principal, hook: Hook, kind: str) -> None:
         payload: dict[str, Json] = {

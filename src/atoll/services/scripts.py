@@ -113,21 +113,21 @@ async def _followed(
     *,
     kept_bytes: int,
 ) -> Outcome:
-    kept = {"stdout": bytearray(), "stderr": bytearray()}
+    output = {"stdout": bytearray(), "stderr": bytearray()}
     pending = b""
     async for piece in answer.body:
         *whole, pending = (pending + piece).split(b"\n")
         if len(pending) > MAX_LINE_BYTES:
             break
         for line in filter(None, whole):
-            told = _read(line)
-            if told.exit is not None:
-                return _outcome(told.exit, script, kept)
-            data = base64.b64decode(told.data)
-            if told.stream in kept:
-                kept[told.stream] += data
-                del kept[told.stream][:-kept_bytes]
-            if told.stream == "stderr" and heard is not None:
+            report = _read(line)
+            if report.exit is not None:
+                return _outcome(report.exit, script, output)
+            data = base64.b64decode(report.data)
+            if report.stream in output:
+                output[report.stream] += data
+                del output[report.stream][:-kept_bytes]
+            if report.stream == "stderr" and heard is not None:
                 heard(data)
     raise Failed(f"The sandbox's runtime broke off while it had to {script.purpose}: try again.")
 
@@ -139,7 +139,7 @@ def _read(line: bytes) -> _Line:
         raise Failed("The sandbox's runtime answered with something that is not JSON.") from error
 
 
-def _outcome(end: _Exit, script: Script, kept: dict[str, bytearray]) -> Outcome:
+def _outcome(end: _Exit, script: Script, output: dict[str, bytearray]) -> Outcome:
     if end.timed_out:
         raise LimitReached(
             f"It took longer than {script.seconds:.0f} seconds to {script.purpose}: "
@@ -150,9 +150,9 @@ def _outcome(end: _Exit, script: Script, kept: dict[str, bytearray]) -> Outcome:
             f"The process that had to {script.purpose} was killed ({end.signal}): the sandbox "
             "may be out of memory or disk."
         )
-    said = kept["stderr"].decode("utf-8", "replace").strip().splitlines()[-3:]
-    plain = "; ".join(line for line in said if line)
+    last_lines = output["stderr"].decode("utf-8", "replace").strip().splitlines()[-3:]
+    plain = "; ".join(line for line in last_lines if line)
     shown = "".join(c if c.isprintable() else "?" for c in plain)[:500]
     if end.exit_code == NO_SUCH_PROGRAM:
         shown = f"{shown}; use an image that has this program"
-    return Outcome(end.exit_code, bytes(kept["stdout"]), shown)
+    return Outcome(end.exit_code, bytes(output["stdout"]), shown)

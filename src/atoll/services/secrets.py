@@ -121,8 +121,8 @@ class Secrets:
             if use.base_url is not None:
                 await self._boundary.check_gateway(rows, caller, use.base_url)
             await self._drop_orphans(rows, caller)
-            kept = await rows.secrets.sealed(caller.org_id, caller.id)
-            before = next((k for k in kept if _same_place(k.secret, caller, name, scope)), None)
+            entries = await rows.secrets.sealed(caller.org_id, caller.id)
+            before = next((k for k in entries if _same_place(k.secret, caller, name, scope)), None)
             if before is not None and fresh:
                 raise Conflict(
                     f"There is a secret {name} in scope {scope} already: rotate it, or choose "
@@ -130,7 +130,7 @@ class Secrets:
                     code="name_taken",
                     field="name",
                 )
-            _check_room(kept, before, caller, scope=scope, size=len(value.encode()))
+            _check_room(entries, before, caller, scope=scope, size=len(value.encode()))
             if before is not None:
                 _check_owner(caller, before.secret)
                 if before.secret.use == use and self._value(before) == value:
@@ -150,11 +150,11 @@ class Secrets:
             secret = await self._find(rows, caller, ref, scope=wanted)
             _check_owner(caller, secret)
             check_value(value, secret.use.purpose)
-            kept = await rows.secrets.sealed(caller.org_id, caller.id)
-            before = next(one for one in kept if one.secret.id == secret.id)
+            entries = await rows.secrets.sealed(caller.org_id, caller.id)
+            before = next(entry for entry in entries if entry.secret.id == secret.id)
             if self._value(before) == value:
                 return secret
-            _check_room(kept, before, caller, scope=secret.scope, size=len(value.encode()))
+            _check_room(entries, before, caller, scope=secret.scope, size=len(value.encode()))
             now = self._ground.clock.now()
             newer = replace(secret, version=secret.version + 1, updated_at=now)
             secret = await self._keep(rows, caller, newer, value=value, kind="secret.rotated")
@@ -176,7 +176,9 @@ class Secrets:
     ) -> int:
         """Remove the secrets that somebody holds who is gone, in the caller's transaction; the
         organization's stay. Returns their number."""
-        held = [one for one in await rows.secrets.visible(org_id, owner) if one.holder == owner]
+        held = [
+            secret for secret in await rows.secrets.visible(org_id, owner) if secret.holder == owner
+        ]
         for secret in held:
             await drop_secret(rows, self._ground, secret, actor=actor)
         return len(held)
@@ -199,39 +201,41 @@ class Secrets:
 
     async def _all_under(self, key_id: str) -> bool:
         async with self._ground.store.read() as rows:
-            sealed = [one.sealed for one in await rows.secrets.everything()]
-            sealed += [one.sealed for one in await rows.host_offers.everything()]
+            sealed = [entry.sealed for entry in await rows.secrets.everything()]
+            sealed += [offer.sealed for offer in await rows.host_offers.everything()]
             sealed += [secret for _, secret in await rows.hooks.all()]
             for webhook in await rows.webhooks.everything():
                 sealed += [key.sealed for key in webhook.keys]
             tokens = map(RuntimeTokens(self._vault).key_of, await rows.sandboxes.unfinished())
-            keys = {one.key_id for one in sealed} | {key for key in tokens if key is not None}
+            keys = {envelope.key_id for envelope in sealed} | {
+                key for key in tokens if key is not None
+            }
         return keys <= {key_id}
 
     async def _rewrap_all(self, caller: Principal, key_id: str) -> int:
         async with self._ground.store.begin() as rows:
-            kept = await rows.secrets.everything()
-            for one in kept:
-                binding = bound_to(one.secret)
-                value = self._value(one)
-                mark = self._vault.fingerprint(value, one.secret.org_id)
-                sealed = self._vault.rewrap(one.sealed, binding)
-                await rows.secrets.put(replace(one.secret, fingerprint=mark), sealed)
-            count = len(kept) + await self._rewrap_webhooks(rows)
+            entries = await rows.secrets.everything()
+            for entry in entries:
+                binding = bound_to(entry.secret)
+                value = self._value(entry)
+                mark = self._vault.fingerprint(value, entry.secret.org_id)
+                sealed = self._vault.rewrap(entry.sealed, binding)
+                await rows.secrets.put(replace(entry.secret, fingerprint=mark), sealed)
+            count = len(entries) + await self._rewrap_webhooks(rows)
             await self._rewrap_tokens(rows)
             await self._rewrap_offers(rows)
             await self._rewrap_hooks(rows)
-            told: dict[str, Json] = {"key_id": key_id, "secrets": count}
-            await self._note(rows, caller, Note("vault", "vault.rotated", told))
+            payload: dict[str, Json] = {"key_id": key_id, "secrets": count}
+            await self._note(rows, caller, Note("vault", "vault.rotated", payload))
         self._ground.bus.announce(("vault",))
         return count
 
     async def _rewrap_webhooks(self, rows: Transaction) -> int:
         """Put the secrets of webhooks under the newest master key; returns their number."""
         count = 0
-        for kept in await rows.webhooks.everything():
-            keys = tuple(self._rewrapped(kept.webhook, key) for key in kept.keys)
-            await rows.webhooks.put(replace(kept, keys=keys))
+        for record in await rows.webhooks.everything():
+            keys = tuple(self._rewrapped(record.webhook, key) for key in record.keys)
+            await rows.webhooks.put(replace(record, keys=keys))
             count += len(keys)
         return count
 
@@ -313,24 +317,28 @@ class Secrets:
                     await drop_secret(rows, self._ground, secret, actor=caller)
 
     async def _sandbox_row(self, rows: Transaction, sandbox_id: str) -> State | None:
-        found = await rows.sandboxes.get(SandboxId(sandbox_id))
-        return None if found is None else found.state
+        sandbox = await rows.sandboxes.get(SandboxId(sandbox_id))
+        return None if sandbox is None else sandbox.state
 
     async def _find(
         self, rows: Transaction, caller: Principal, ref: str, *, scope: str | None
     ) -> Secret:
         seen = await rows.secrets.visible(caller.org_id, caller.id)
-        found = [one for one in seen if ref in (one.id, one.name) and scope in (None, one.scope)]
-        if not found:
+        matches = [
+            secret
+            for secret in seen
+            if ref in (secret.id, secret.name) and scope in (None, secret.scope)
+        ]
+        if not matches:
             raise NotFound(f"There is no secret {ref[:80]!r}: list them to see which there are.")
-        if len(found) > 1:
-            scopes = ", ".join(one.scope for one in found)
+        if len(matches) > 1:
+            scopes = ", ".join(secret.scope for secret in matches)
             raise Conflict(
                 f"There is a secret {ref} in several scopes ({scopes}): say which.",
                 code="several_scopes",
                 field="scope",
             )
-        return found[0]
+        return matches[0]
 
     async def _scope(self, caller: Principal, text: str | None) -> str | None:
         """Return a scope that exists for this caller, spelled with ids. Raises `Invalid`."""
@@ -360,11 +368,11 @@ class Secrets:
             await check_profile(self._profiles.get, caller, ref, field="scope")
         return scope
 
-    def _value(self, kept: Kept) -> str:
+    def _value(self, entry: Kept) -> str:
         try:
-            return self._vault.open(kept.sealed, bound_to(kept.secret))
+            return self._vault.open(entry.sealed, bound_to(entry.secret))
         except Failed as err:
-            secret = kept.secret
+            secret = entry.secret
             raise Failed(
                 f"The secret {secret.name} ({secret.id}) cannot be opened; remove it and set it "
                 f"again. {err.message}",
@@ -432,14 +440,16 @@ def _same_place(secret: Secret, caller: Principal, name: str, scope: str) -> boo
 
 
 def _check_room(
-    kept: Sequence[Kept], before: Kept | None, caller: Principal, *, scope: str, size: int
+    entries: Sequence[Kept], before: Kept | None, caller: Principal, *, scope: str, size: int
 ) -> None:
     """Raises `LimitReached`: too many secrets of one holder, or too many bytes of them."""
     holder = "" if scope == ORGANIZATION_SCOPE else caller.id
-    others = [one.secret for one in kept if one.secret.holder == holder and one is not before]
+    others = [
+        entry.secret for entry in entries if entry.secret.holder == holder and entry is not before
+    ]
     if len(others) >= MAX_SECRETS:
         raise LimitReached(f"There may be {MAX_SECRETS} secrets: remove one.")
-    if sum(one.size for one in others) + size > MAX_TOTAL_BYTES:
+    if sum(secret.size for secret in others) + size > MAX_TOTAL_BYTES:
         raise LimitReached(f"Secrets may have {MAX_TOTAL_BYTES} bytes together: remove one.")
 
 

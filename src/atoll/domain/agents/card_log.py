@@ -60,13 +60,13 @@ class CardLog:
 
     def since(self, seq: int) -> list[Card]:
         """Return the cards whose newest revision came after `seq`, in their order."""
-        found: list[Card] = []
+        cards: list[Card] = []
         for card_id in reversed(self._changed):
             card = self._cards[card_id]
             if card.seq <= seq:
                 break
-            found.append(card)
-        return sorted(found, key=lambda card: card.n)
+            cards.append(card)
+        return sorted(cards, key=lambda card: card.n)
 
     def put(self, draft: Draft, at: str) -> Card | None:
         """Apply a draft; return the new revision, or None when nothing changed."""
@@ -132,8 +132,8 @@ class CardLog:
 
     def _options(self, options: tuple[Option, ...]) -> tuple[Option, ...]:
         return tuple(
-            Option(one.id[:MAX_TITLE], self._clean(one.label)[:MAX_TITLE], one.effect)
-            for one in options[:MAX_OPTIONS]
+            Option(option.id[:MAX_TITLE], self._clean(option.label)[:MAX_TITLE], option.effect)
+            for option in options[:MAX_OPTIONS]
         )
 
     def _bound(self) -> None:

@@ -159,7 +159,7 @@ def not_pending(card_id: str) -> NotFound:
 
 def chosen(card: Card, option: str | None) -> str:
     """Return an option of the card. Raises `Invalid` with the options there are."""
-    known = [one.id for one in card.options]
+    known = [option.id for option in card.options]
     if option not in known:
         names = ", ".join(known) or "none: answer in words"
         raise Invalid(f"option must be one of: {names}", field="option")

@@ -134,8 +134,8 @@ class Hooks:
         before, after = line[: event.start()], line[event.end() :]
         path = _TRANSCRIPT.search(before)
         transcript = _plain(path[1]) if path is not None and path[1].startswith("/") else None
-        said = self._said(event[1], after)
-        return HookReport(event[1], transcript, said, _conversation(event[1], before, after))
+        reports = self._said(event[1], after)
+        return HookReport(event[1], transcript, reports, _conversation(event[1], before, after))
 
     def _said(self, event: str, rest: str) -> tuple[AgentReport, ...]:
         tool = _TOOL.search(rest)
@@ -212,4 +212,4 @@ def _title_of(event: str, tool: re.Match[str] | None, rest: str) -> str:
 
 def _plain(text: str) -> str:
     """Undo JSON's short escapes."""
-    return re.sub(r'\\(["\\/n])', lambda found: "\n" if found[1] == "n" else found[1], text)
+    return re.sub(r'\\(["\\/n])', lambda match: "\n" if match[1] == "n" else match[1], text)

@@ -77,18 +77,18 @@ class LoginUse:
 
     def environment(self, broker: str) -> tuple[tuple[str, str], ...]:
         """Return the variables of processes inside, by the broker's address."""
-        found = broker_environment(self.provider, broker)
+        variables = broker_environment(self.provider, broker)
         if self.refresh_env:
             refreshes = f"{broker}/{self.provider.name}{self.provider.refresh_path}"
-            found += ((self.refresh_env, refreshes),)
-        return (*found, *((name, "") for name in self.cleared))
+            variables += ((self.refresh_env, refreshes),)
+        return (*variables, *((name, "") for name in self.cleared))
 
     def exposed_environment(self, broker: str, token: str) -> tuple[tuple[str, str], ...]:
         """Return the variables of processes inside that call the vendor themselves. A refresh of
         theirs still goes to the broker's address, where nobody answers it."""
         named = self.provider.key_env, self.provider.base_env
-        kept = [(name, value) for name, value in self.environment(broker) if name not in named]
-        return (*kept, *((name, token) for name in named[:1] if name))
+        others = [(name, value) for name, value in self.environment(broker) if name not in named]
+        return (*others, *((name, token) for name in named[:1] if name))
 
 
 def placeholder_tokens(account: str) -> dict[str, str]:
@@ -114,7 +114,9 @@ def placeholder_tokens(account: str) -> dict[str, str]:
 
 
 def _unsigned(claims: Mapping[str, object]) -> str:
-    parts = (json.dumps(one, separators=(",", ":")).encode() for one in ({"alg": "none"}, claims))
+    parts = (
+        json.dumps(section, separators=(",", ":")).encode() for section in ({"alg": "none"}, claims)
+    )
     encoded = (base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts)
     return ".".join((*encoded, "placeholder"))
 
@@ -147,5 +149,5 @@ LOGIN_USES: Final[Mapping[str, LoginUse]] = {
 
 def agent_of(provider: str) -> str:
     """Return the agent whose login the broker has in this provider's row; empty for any other."""
-    found = (name for name, use in LOGIN_USES.items() if use.provider.name == provider)
-    return next(found, "")
+    names = (name for name, use in LOGIN_USES.items() if use.provider.name == provider)
+    return next(names, "")

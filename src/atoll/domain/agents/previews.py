@@ -14,12 +14,12 @@ _LOCAL = re.compile(
 def previews(text: str) -> list[Draft]:
     """Return a `preview-link` card for each port named in `text`, at most five; the sandbox's doors
     get none."""
-    found: dict[int, Draft] = {}
+    drafts: dict[int, Draft] = {}
     for match in _LOCAL.finditer(text):
         port = int(match[1])
-        if port in found or port in DOORS or not 0 < port < 65536:
+        if port in drafts or port in DOORS or not 0 < port < 65536:
             continue
-        found[port] = Draft(
+        drafts[port] = Draft(
             id=f"preview:{port}",
             kind=CardKind.PREVIEW_LINK,
             state=CardState.DONE,
@@ -27,6 +27,6 @@ def previews(text: str) -> list[Draft]:
             text=match[0].rstrip(".,;:!?"),
             data={"port": port, "path": (match[2] or "/").rstrip(".,;:!?")},
         )
-        if len(found) == MAX_PREVIEWS:
+        if len(drafts) == MAX_PREVIEWS:
             break
-    return list(found.values())
+    return list(drafts.values())

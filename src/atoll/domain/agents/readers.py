@@ -32,8 +32,8 @@ def _modules() -> Iterator[ModuleType]:
     for package in iter_modules(area.__path__):
         if package.ispkg and package.name != CATALOGUE:
             name = f"{area.__name__}.{package.name}"
-            for found in iter_modules(import_module(name).__path__):
-                yield import_module(f"{name}.{found.name}")
+            for module in iter_modules(import_module(name).__path__):
+                yield import_module(f"{name}.{module.name}")
 
 
 _FOUND = tuple(_modules())

@@ -46,9 +46,9 @@ def assess(
             "It is not installed on this host.",
             f"atoll agent install {agent.name}",
         )
-    keyless = not any(one in providers_with_key for one in agent.providers) and not has_key(
-        agent, secrets
-    )
+    keyless = not any(
+        provider in providers_with_key for provider in agent.providers
+    ) and not has_key(agent, secrets)
     if keyless and agent.name not in logged_in:
         either = " or ".join(agent.providers)
         return AgentReadiness(
@@ -67,6 +67,6 @@ def has_key(agent: Agent, secrets: Iterable[Secret]) -> bool:
     return any(
         secret.use.target in agent.providers
         if secret.use.purpose is Purpose.PROVIDER
-        else any(one.upper() in (secret.use.variable or "") for one in agent.providers)
+        else any(provider.upper() in (secret.use.variable or "") for provider in agent.providers)
         for secret in secrets
     )

@@ -14,8 +14,8 @@ from atoll.domain.agents.agent import Agent
 from atoll.domain.errors import NotFound
 
 AGENTS: tuple[Agent, ...] = tuple(
-    import_module(f"{catalogue.__name__}.{found.name}").AGENT
-    for found in iter_modules(catalogue.__path__)
+    import_module(f"{catalogue.__name__}.{module.name}").AGENT
+    for module in iter_modules(catalogue.__path__)
 )
 
 
@@ -46,9 +46,9 @@ def canonical_name(reference: str) -> str:
     """Return the agent's own name for a name, an alias, or either with `@version`; what no agent is
     called is returned as it is."""
     name = reference.partition("@")[0]
-    return next((one.name for one in AGENTS if name in (one.name, *one.aliases)), name)
+    return next((agent.name for agent in AGENTS if name in (agent.name, *agent.aliases)), name)
 
 
 def allowed(names: Container[str] | None) -> tuple[Agent, ...]:
     """Return the agents that may be used where `names` lists them; None allows all."""
-    return tuple(one for one in AGENTS if names is None or one.name in names)
+    return tuple(agent for agent in AGENTS if names is None or agent.name in names)

@@ -33,26 +33,26 @@ def setting(value: str, choices: Iterable[tuple[str, str]], *, free: bool = Fals
     """Return a setting with its choices as (value, label); unusable ones are left out. `free`
     means that other values than the choices are accepted, too."""
     seen: dict[str, SettingChoice] = {}
-    for one, label in choices:
+    for choice_id, label in choices:
         if len(seen) == MAX_CHOICES:
             break
-        if is_value(one) and one not in seen:
-            seen[one] = SettingChoice(one, line_of(label, MAX_LABEL) or one)
+        if is_value(choice_id) and choice_id not in seen:
+            seen[choice_id] = SettingChoice(choice_id, line_of(label, MAX_LABEL) or choice_id)
     return SettingRecord(value if is_value(value) else "", tuple(seen.values()), free)
 
 
 def chosen_value(settings: SettingsRecord, name: SettingName, value: str) -> str:
     """Return a value that this setting accepts. Raises `Invalid` with the choices."""
-    one = settings.model if name == "model" else settings.permission_mode
+    record = settings.model if name == "model" else settings.permission_mode
     noun = name.replace("_", " ")
-    if one is None:
+    if record is None:
         raise Invalid(
             f"the {noun} of this agent cannot be changed from here: it is at a terminal, where its "
             "own commands change it, or is still starting, or has no such choice",
             field=name,
         )
-    known = [choice.id for choice in one.choices]
-    if value in known or (one.free and is_value(value)):
+    known = [choice.id for choice in record.choices]
+    if value in known or (record.free and is_value(value)):
         return value
     listed = ", ".join(known[:20]) or "none"
     raise Invalid(f"{value[:80]!r} is no {noun} of this agent; its choices: {listed}", field=name)
@@ -78,24 +78,24 @@ def _with_model(settings: SettingsRecord, value: str) -> SettingsRecord:
 
 def listed_choices(message: Message, of: str, value: str, label: str) -> list[tuple[str, str]]:
     """Return the (value, label) pairs of a list of objects that an agent sent."""
-    return [(text(one, value), text(one, label)) for one in parts(message, of)]
+    return [(text(entry, value), text(entry, label)) for entry in parts(message, of)]
 
 
 def selected_option(options: Iterable[Message], category: str) -> tuple[str, SettingRecord] | None:
     """Return the id and the setting of an agent's select option of this category."""
-    for one in options:
-        if text(one, "category", "id") != category or text(one, "type") != "select":
+    for option in options:
+        if text(option, "category", "id") != category or text(option, "type") != "select":
             continue
         flat = [
             pair
-            for choice in parts(one, "options")
+            for choice in parts(option, "options")
             for pair in (
                 listed_choices(choice, "options", "value", "name")
                 if "options" in choice
                 else [(text(choice, "value"), text(choice, "name"))]
             )
         ]
-        return text(one, "id"), setting(text(one, "currentValue"), flat)
+        return text(option, "id"), setting(text(option, "currentValue"), flat)
     return None
 
 

@@ -107,7 +107,7 @@ def headline(card: Card) -> str:
         return ""
     if card.data.get("role") == "person":
         return first_line(card.text)
-    lines = [one for one in card.text[-_READ:].splitlines() if one.strip()]
+    lines = [line for line in card.text[-_READ:].splitlines() if line.strip()]
     return line_of(lines[-1]) if lines else ""
 
 
@@ -118,9 +118,9 @@ def first_line(words: str) -> str:
 
 def failure_of(text: str) -> str:
     """Return why a turn failed, as one line: of a provider's error in JSON its message."""
-    found = _MESSAGE.search(text[:_READ]) if text.lstrip().startswith(_JSON) else None
+    match = _MESSAGE.search(text[:_READ]) if text.lstrip().startswith(_JSON) else None
     try:
-        message = json.loads(found[1]) if found else text
+        message = json.loads(match[1]) if match else text
     except ValueError:
         message = text
     return line_of(message)
@@ -143,7 +143,7 @@ class AttentionBudget:
 
     def wait(self, now: float) -> float:
         """Return the seconds until the next call is allowed; 0.0 when it is."""
-        self._calls = tuple(one for one in self._calls if one > now - CALL_SECONDS)
+        self._calls = tuple(call for call in self._calls if call > now - CALL_SECONDS)
         full = len(self._calls) >= CALLS
         return self._calls[0] + CALL_SECONDS - now if full else 0.0
 
@@ -184,10 +184,10 @@ def _with_question(status: StatusRecord, asked: Card | None) -> StatusRecord:
     if asked is None:
         return replace(status, question="", card="", answer="", options=(), words=False)
     by_protocol = asked.data.get("answerable") is True
-    told = asked.title if asked.kind is CardKind.STATUS else f"{asked.title} {asked.text}"
+    question = asked.title if asked.kind is CardKind.STATUS else f"{asked.title} {asked.text}"
     return replace(
         status,
-        question=line_of(told, MAX_QUESTION),
+        question=line_of(question, MAX_QUESTION),
         card=asked.id,
         answer="protocol" if by_protocol else "terminal",
         options=_options(asked) if by_protocol else (),
@@ -197,8 +197,10 @@ def _with_question(status: StatusRecord, asked: Card | None) -> StatusRecord:
 
 def _options(card: Card) -> tuple[StatusOption, ...]:
     """Return the options that can be spelled out in an answer, at most six."""
-    spelled = [one for one in card.options if _OPTION.match(one.id)]
+    spelled = [option for option in card.options if _OPTION.match(option.id)]
     return tuple(
-        StatusOption(one.id, line_of(one.label, MAX_LABEL), _EFFECTS.get(one.effect, "other"))
-        for one in spelled[:MAX_OPTIONS]
+        StatusOption(
+            option.id, line_of(option.label, MAX_LABEL), _EFFECTS.get(option.effect, "other")
+        )
+        for option in spelled[:MAX_OPTIONS]
     )

@@ -124,7 +124,7 @@ class Agents:
         """Have the changes counted anew of each agent that runs, and of the last one that ended:
         what it left is reviewed after its end."""
         sessions = list(self._sessions.values())
-        ended = [one for one in sessions if not _lives(one)]
+        ended = [session for session in sessions if not _lives(session)]
         for session in (*filter(_lives, sessions), *ended[-1:]):
             session.recount()
 
@@ -136,10 +136,10 @@ class Agents:
     def get(self, agent_id: str) -> AgentSession:
         """Return one agent. Raises `NotFound`, also for a terminal that is no agent's."""
         self._prune()
-        found = self._sessions.get(agent_id)
-        if found is None:
+        session = self._sessions.get(agent_id)
+        if session is None:
             raise NotFound(f"no agent runs as {agent_id[:80]}; list them, or open one")
-        return found
+        return session
 
     def cards_of(self, session_id: str) -> AgentSession | Screen:
         """Return the holder of a session's cards: its agent, or its screen. Raises `NotFound`."""
@@ -248,7 +248,11 @@ class Agents:
         agent = self._find(name)
         if agent.machine is None:
             raise Invalid(f"{agent.name} has no machine mode: use mode tui", field="mode")
-        alive = [one for one in self.all() if one.identity.mode == MACHINE and _lives(one)]
+        alive = [
+            session
+            for session in self.all()
+            if session.identity.mode == MACHINE and _lives(session)
+        ]
         if len(alive) >= MAX_MACHINES:
             raise LimitReached(f"{MAX_MACHINES} agents run as machines here; stop one first")
         where = cwd or self._terminals.cwd
@@ -362,7 +366,7 @@ class Agents:
     def _prune(self) -> None:
         """Forget agents whose terminal is forgotten, and machines that ended long ago."""
         here = {terminal.spec.id for terminal in self._terminals.all()}
-        for session_id in [one for one in self._screens if TerminalId(one) not in here]:
+        for session_id in [screen for screen in self._screens if TerminalId(screen) not in here]:
             del self._screens[session_id]
         ended = []
         for agent_id, session in list(self._sessions.items()):
@@ -387,14 +391,14 @@ def _at_terminal(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
 def _watched_env(agent: Agent, request: TerminalRequest) -> Mapping[str, str]:
     """Return the environment of an agent that reports into its pipe."""
     pipe = report_pipe_path(str(request.id))
-    reported = {one.variable: pipe + one.suffix for one in _files(agent) if one.variable}
+    reported = {file.variable: pipe + file.suffix for file in _files(agent) if file.variable}
     return {**reported, **request.env, "ATOLL_EAR": pipe}
 
 
 def _files(agent: Agent) -> tuple[WatchFile, ...]:
     """Return the files beside the report pipe: those that name tools have the others' content."""
-    told = () if agent.mcp is None else agent.mcp.files
-    return tuple({one.suffix: one for one in (*agent.watch_files, *told)}.values())
+    setup_files = () if agent.mcp is None else agent.mcp.files
+    return tuple({file.suffix: file for file in (*agent.watch_files, *setup_files)}.values())
 
 
 def _with_tools(agent: Agent, argv: tuple[str, ...]) -> tuple[str, ...]:

@@ -67,8 +67,8 @@ def _read_last_line(terminal: Terminal) -> str:
     scrollback = terminal.scrollback
     begin = max(scrollback.first_cut().offset, scrollback.ready - LAST_BYTES)
     lines = PlainLines(begin, alternate=False)
-    found = [*lines.feed(scrollback.read(begin, scrollback.ready - begin)), *lines.finish()]
-    return next((line.text.strip() for line in reversed(found) if line.text.strip()), "")
+    lines_read = [*lines.feed(scrollback.read(begin, scrollback.ready - begin)), *lines.finish()]
+    return next((line.text.strip() for line in reversed(lines_read) if line.text.strip()), "")
 
 
 def unknown_conversation(name: str, thread: str, why: str) -> Invalid:

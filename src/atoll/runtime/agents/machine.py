@@ -134,10 +134,10 @@ class MachineChannel:
         return self._running
 
     def _reply(self, replies: Sequence[Reply]) -> None:
-        for one in replies:
-            awaited = self._awaited.get(one.key)
+        for reply in replies:
+            awaited = self._awaited.get(reply.key)
             if awaited is not None and not awaited.done():
-                awaited.set_result(one)
+                awaited.set_result(reply)
 
     async def _take(self, line: bytes, message: Message) -> Step:
         tap = self._tap

@@ -154,10 +154,10 @@ class AgentSession:
 
     # What the agent says.
 
-    def reported(self, said: Sequence[AgentReport]) -> None:
+    def reported(self, reports: Sequence[AgentReport]) -> None:
         """Apply a report of its turns."""
         self._status.reported()
-        self.heard(said)
+        self.heard(reports)
 
     def apply(self, step: Step) -> None:
         """Apply one step of the agent's conversation, whose messages are already sent."""
@@ -172,21 +172,21 @@ class AgentSession:
         self._context.on_conversation(self.identity, conversation)
 
     def heard(
-        self, said: Sequence[AgentReport], *, turns: bool = True, at: str | None = None
+        self, reports: Sequence[AgentReport], *, turns: bool = True, at: str | None = None
     ) -> None:
         """Apply the output of a translator. Without `turns`, its turns are ignored, because a
         better source reports them. `at` is the time that the agent recorded, if any."""
         now = timestamp()
-        changed = [self._take(one, now, turns=turns, at=at) for one in said]
+        changed = [self._take(report, now, turns=turns, at=at) for report in reports]
         if turns:
-            self._written.reported(said)
+            self._written.reported(reports)
         elif (at or now) >= self.identity.started_at:
-            self._written.wrote(said)
+            self._written.wrote(reports)
         if any(changed):
             self._announce("the agent")
         self._report.settle()
         self._overrun.set(self.lock.deadline)
-        self._turns.heard(said)
+        self._turns.heard(reports)
 
     def fell_silent(self, *, interrupted: bool) -> None:
         """End a turn of which no end was reported. A later report of work continues it."""
@@ -352,10 +352,10 @@ class AgentSession:
         if self._put(draft, timestamp()):
             self._tell()
 
-    def _take(self, one: AgentReport, now: str, *, turns: bool, at: str | None) -> bool:
-        match one:
+    def _take(self, report: AgentReport, now: str, *, turns: bool, at: str | None) -> bool:
+        match report:
             case Draft():
-                return self._put(one, at or now)
+                return self._put(report, at or now)
             case Began():
                 return turns and self._began(now)
             case Worked():
@@ -363,8 +363,8 @@ class AgentSession:
             case Yielded():
                 return turns and self.lock.yielded()
             case Ended():
-                self._turns.ended(now, one.state)
-                self._report.ended(one.state)
+                self._turns.ended(now, report.state)
+                self._report.ended(report.state)
                 return self.lock.ended()
             case Interrupted():  # pragma: no branch - the cases are all
                 # An interrupt from before the running turn was read late: ignore it.
@@ -457,14 +457,14 @@ class AgentSession:
         self._report.counted(commits, plus, minus)
         self._tell()
 
-    def _write(self, kind: str, told: Mapping[str, object]) -> None:
+    def _write(self, kind: str, fields: Mapping[str, object]) -> None:
         missed = self._budget.take(asyncio.get_running_loop().time())
         if missed is None:
             return
         entry: dict[str, object] = {
             "id": self.identity.id,
             "agent": self.identity.name,
-            **told,
+            **fields,
         }
         self._context.record(kind, {**entry, "unrecorded": missed} if missed else entry)
 

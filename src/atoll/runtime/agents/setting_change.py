@@ -22,8 +22,8 @@ class AgentSettings:
 
     def value(self, name: SettingName) -> str:
         """Return the present value of a setting; empty where it is not known."""
-        one = self.record.model if name == "model" else self.record.permission_mode
-        return "" if one is None else one.now
+        setting = self.record.model if name == "model" else self.record.permission_mode
+        return "" if setting is None else setting.now
 
     def apply(self, step: Step) -> bool:
         """Take what a step says about settings. Returns whether they changed."""

@@ -262,7 +262,7 @@ class AgentWatch:
         """Remove the pipe, as far as there still is anybody to do it."""
         with contextlib.suppress(AtollError, TimeoutError):
             async with asyncio.timeout(FORGET_SECONDS):
-                beside = [self._pipe + one.suffix for one in self._means.files]
+                beside = [self._pipe + file.suffix for file in self._means.files]
                 gone = self._run("rm", "-f", self._pipe, self._pipe + _LISTS, *beside)
                 async with lines(self._spawner, gone) as removal:
                     await removal.process.wait()
@@ -270,8 +270,8 @@ class AgentWatch:
     async def _listen(self) -> None:
         files = [
             word
-            for one in self._means.files
-            for word in (one.suffix, one.content.replace("{report_pipe}", self._pipe))
+            for file in self._means.files
+            for word in (file.suffix, file.content.replace("{report_pipe}", self._pipe))
         ]
         listener = self._run("sh", "-c", _REPORT_PIPE_SCRIPT, "sh", self._pipe, *files)
         async with lines(self._spawner, listener) as reports:

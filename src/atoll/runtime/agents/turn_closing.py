@@ -35,10 +35,10 @@ class TurnClosing:
         """Note that a turn ended."""
         self._over_at, self._over_as = at, state
 
-    def heard(self, said: Sequence[AgentReport]) -> None:
+    def heard(self, reports: Sequence[AgentReport]) -> None:
         """Wait anew for what the agent still writes, when it wrote about turns or this waits
         already."""
-        if self._timer is None and not any(map(_tells_of_turns, said)):
+        if self._timer is None and not any(map(_tells_of_turns, reports)):
             return
         self.cancel()
         if self._overdue():
@@ -65,5 +65,5 @@ class TurnClosing:
         ]
 
 
-def _tells_of_turns(said: AgentReport) -> bool:
-    return isinstance(said, Ended) or (isinstance(said, Draft) and said.kind is CardKind.TURN)
+def _tells_of_turns(report: AgentReport) -> bool:
+    return isinstance(report, Ended) or (isinstance(report, Draft) and report.kind is CardKind.TURN)

@@ -51,13 +51,13 @@ class Wakes:
             self._giving = None
 
     async def _ask(self, wake: WakeBody) -> AgentSession:
-        found = woken_among(map(self._asleep, self._agents.all()))
-        if found is None:
+        sleeper = woken_among(map(self._asleep, self._agents.all()))
+        if sleeper is None:
             raise NotFound("no agent that can be woken runs here", code="no_agent")
-        reason = hold_of(found)
+        reason = hold_of(sleeper)
         if reason is not None:
             raise Conflict(f"{HOLD_REASONS[reason]}: it is not woken now", code=reason)
-        session = self._agents.get(found.id)
+        session = self._agents.get(sleeper.id)
         await session.ask(wake.prompt)
         session.put(
             Draft(

@@ -27,19 +27,19 @@ class WrittenEnd:
         self._state: CardState | None = None
         self._alarm = Alarm(self._due)
 
-    def wrote(self, said: Sequence[AgentReport]) -> None:
+    def wrote(self, reports: Sequence[AgentReport]) -> None:
         """Take what was read of its record."""
-        for one in said:
-            if not isinstance(one, Draft) or one.kind is not CardKind.TURN:
+        for report in reports:
+            if not isinstance(report, Draft) or report.kind is not CardKind.TURN:
                 continue
-            self._state = one.state if one.state in OVER else None
+            self._state = report.state if report.state in OVER else None
             self._wait()
 
-    def reported(self, said: Sequence[AgentReport]) -> None:
+    def reported(self, reports: Sequence[AgentReport]) -> None:
         """Take what better sources report. A prompt's report may come after the record of its end;
         work shows that the end was none."""
-        for one in said:
-            match one:
+        for report in reports:
+            match report:
                 case Began():
                     self._wait()
                 case Worked():

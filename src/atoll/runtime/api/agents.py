@@ -88,7 +88,7 @@ async def _open(request: web.Request) -> web.Response:
 
 
 async def _list(request: web.Request) -> web.Response:
-    return answer(AgentList([one.shown() for one in parts_of(request).agents.all()]))
+    return answer(AgentList([session.shown() for session in parts_of(request).agents.all()]))
 
 
 async def _show(request: web.Request) -> web.Response:
@@ -198,7 +198,7 @@ def _gaps(seconds: list[float] | None) -> Gaps:
     """Return three gaps after each INT, one after TERM."""
     if seconds is None:
         return Gaps()
-    if len(seconds) != GAPS or not all(0 <= one <= MAX_GAP_SECONDS for one in seconds):
+    if len(seconds) != GAPS or not all(0 <= gap <= MAX_GAP_SECONDS for gap in seconds):
         raise Invalid(
             f"gaps are {GAPS} numbers of 0 to {MAX_GAP_SECONDS:g} seconds: after each of three "
             "INT, and after TERM",

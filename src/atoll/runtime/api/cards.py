@@ -33,14 +33,14 @@ def page(source: AgentSession | Screen, since: int, *, most: int | None = None) 
     log's."""
     log = source.cards
     reset = since <= 0 or since > log.seq
-    found = log.all() if reset else log.since(since)
-    more = most is not None and len(found) > most
+    cards = log.all() if reset else log.since(since)
+    more = most is not None and len(cards) > most
     if more:
         # A page is a stretch of changes, or asking for the next one would miss some.
-        found = sorted(sorted(found, key=lambda card: card.seq)[:most], key=lambda card: card.n)
-    seq = max(card.seq for card in found) if more else log.seq
+        cards = sorted(sorted(cards, key=lambda card: card.seq)[:most], key=lambda card: card.n)
+    seq = max(card.seq for card in cards) if more else log.seq
     agent = source.shown() if isinstance(source, AgentSession) else None
-    return CardsPage(found, seq, reset, more, log.dropped, agent, VERSION)
+    return CardsPage(cards, seq, reset, more, log.dropped, agent, VERSION)
 
 
 async def stream_cards(request: web.Request, agents: Agents) -> web.StreamResponse:
@@ -98,11 +98,11 @@ class _Reader:
         try:
             while True:
                 self._news.clear()
-                told = page(self._source, since, most=PAGE_CARDS)
-                if first or told.cards or _state(told.agent) != _state(agent):
-                    await self._connection.send_text(msgspec.json.encode(told).decode())
-                since, agent, first = told.seq, told.agent, False
-                if not told.more:
+                batch = page(self._source, since, most=PAGE_CARDS)
+                if first or batch.cards or _state(batch.agent) != _state(agent):
+                    await self._connection.send_text(msgspec.json.encode(batch).decode())
+                since, agent, first = batch.seq, batch.agent, False
+                if not batch.more:
                     await self._news.wait()
                     await asyncio.sleep(GATHER_SECONDS)
         except ConnectionError:

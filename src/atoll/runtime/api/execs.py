@@ -85,27 +85,27 @@ async def _forget(request: web.Request) -> web.Response:
 
 
 async def _output(request: web.Request) -> web.StreamResponse:
-    found = parts_of(request).execs.get(request.match_info["id"])
+    command = parts_of(request).execs.get(request.match_info["id"])
     stdout = query_integer(request, "stdout", 0)
     stderr = query_integer(request, "stderr", 0)
-    return await _stream(request, found, stdout, stderr)
+    return await _stream(request, command, stdout, stderr)
 
 
 async def _feed(request: web.Request) -> web.Response:
-    found = parts_of(request).execs.get(request.match_info["id"])
+    command = parts_of(request).execs.get(request.match_info["id"])
     close = query_flag(request, "close")
     async for data in request.content.iter_chunked(FEED_BYTES):
-        await found.feed.write(data)
+        await command.feed.write(data)
     if close:
-        found.feed.finish()
+        command.feed.finish()
     parts_of(request).activity.touch()
     return web.Response(status=204)
 
 
 async def _signal(request: web.Request) -> web.Response:
-    found = parts_of(request).execs.get(request.match_info["id"])
+    command = parts_of(request).execs.get(request.match_info["id"])
     body = await read_json(request, SignalBody)
-    await found.signal(signal_number(body.signal))
+    await command.signal(signal_number(body.signal))
     return web.Response(status=204)
 
 
@@ -122,18 +122,18 @@ async def _end_left_running(request: web.Request) -> web.Response:
 
 
 async def _stream(
-    request: web.Request, found: Exec, stdout: int, stderr: int
+    request: web.Request, command: Exec, stdout: int, stderr: int
 ) -> web.StreamResponse:
     """Send lines of output as they come, then the exit."""
-    response = web.StreamResponse(headers={"Location": f"/execs/{found.spec.id}"})
+    response = web.StreamResponse(headers={"Location": f"/execs/{command.spec.id}"})
     response.content_type = NDJSON
     await response.prepare(request)
     encode = msgspec.json.Encoder().encode
-    async for chunk in found.follow(stdout, stderr):
+    async for chunk in command.follow(stdout, stderr):
         await response.write(encode(chunk) + b"\n")
     if parts_of(request).ending.announced:
         raise ConnectionResetError("the sandbox ends: this end may not be in the log")
-    await response.write(encode(Last(found.record())) + b"\n")
+    await response.write(encode(Last(command.record())) + b"\n")
     await response.write_eof()
     return response
 

@@ -16,12 +16,12 @@ class Transfer:
     `Invalid` for a `?secrets=` that is neither `refuse` nor `allow`."""
 
     def __init__(self, request: web.Request) -> None:
-        said = request.query.get("secrets", "refuse")
-        if said not in ("refuse", "allow"):
+        choice = request.query.get("secrets", "refuse")
+        if choice not in ("refuse", "allow"):
             raise Invalid("secrets must be refuse or allow", field="secrets")
         self._parts = parts_of(request)
         self._request = request
-        self._allowed = said == "allow"
+        self._allowed = choice == "allow"
         self._lexicon = self._parts.redactions.lexicon
         self._detector = Detector(self._lexicon)
 

@@ -140,12 +140,12 @@ async def _watch(request: web.Request) -> web.StreamResponse:
 async def _search(request: web.Request) -> web.StreamResponse:
     """Send what is found as server-sent events; a client that leaves ends the search."""
     parts = parts_of(request)
-    async with parts.files.search(_query(request), parts.redactions.lexicon) as found:
-        first = await anext(found, None)  # what fails at once is a problem document
+    async with parts.files.search(_query(request), parts.redactions.lexicon) as matches:
+        first = await anext(matches, None)  # what fails at once is a problem document
         response = await _events(request)
         while first is not None:
             await response.write(b"data: " + msgspec.json.encode(first) + b"\n\n")
-            first = await anext(found, None)
+            first = await anext(matches, None)
         return response
 
 

@@ -108,13 +108,13 @@ class _HandoverSocket:
 
     async def receive_close(self) -> tuple[int, str]:
         """Wait for the close code, two bytes, and the reason to close the client with."""
-        said = b""
+        frame = b""
         with contextlib.suppress(OSError):
-            said = await self._loop.sock_recv(self._own, MAX_CLOSE_BYTES)
-        if len(said) < 2:
+            frame = await self._loop.sock_recv(self._own, MAX_CLOSE_BYTES)
+        if len(frame) < 2:
             self._cut()
             return CLOSE_NO_CONTROL_PLANE, "the control plane is gone; come back"
-        return int.from_bytes(said[:2], "big"), said[2:].decode("utf-8", "replace")
+        return int.from_bytes(frame[:2], "big"), frame[2:].decode("utf-8", "replace")
 
     def close(self) -> None:
         """Close the socket."""

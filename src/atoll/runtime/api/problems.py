@@ -67,8 +67,8 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
     except AtollError as error:
         response = from_error(error)
         if response.status >= _FAULT and (named := request_id_of(request)):
-            said = "request %s %s failed with %s request_id=%s"
-            log.warning(said, request.method, request.path, error.code, named)
+            template = "request %s %s failed with %s request_id=%s"
+            log.warning(template, request.method, request.path, error.code, named)
         return response
     except web.HTTPException as error:
         if error.status < 400:
@@ -79,6 +79,6 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
         raise
     except Exception:
         # The root of a request: its defect must neither end the server nor show its insides.
-        said = "request %s %s broke request_id=%s"
-        log.exception(said, request.method, request.path, request_id_of(request))
+        template = "request %s %s broke request_id=%s"
+        log.exception(template, request.method, request.path, request_id_of(request))
         return respond(500, "internal", "the runtime could not do this; its log says why")

@@ -38,10 +38,10 @@ async def read_json(request: web.Request, kind: type[T]) -> T:
         return msgspec.json.decode(raw or b"{}", type=kind)
     except UNREADABLE as error:
         text = str(error)
-        found = _AT.search(text) or _UNKNOWN.search(text)
+        match = _AT.search(text) or _UNKNOWN.search(text)
         raise Invalid(
             f"the body is not what {request.method} {request.path} takes: {_AT.sub('', text)}",
-            field=found[1] if found else None,
+            field=match[1] if match else None,
         ) from error
 
 

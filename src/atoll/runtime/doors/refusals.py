@@ -60,10 +60,10 @@ class _Count:
         if not self.various:
             return {**self.last, **self.sums, **summary}
         names = ("door", "step")
-        kept = {name: self.last[name] for name in names if name in self.last}
+        last = {name: self.last[name] for name in names if name in self.last}
         subject = {name: self.last[name] for name in _SUBJECT[1:] if self.last.get(name)}
         name = "outcome" if self.kind == "door.request" else "code"
-        return {**kept, name: VARIOUS, "last": subject, **self.sums, **summary}
+        return {**last, name: VARIOUS, "last": subject, **self.sums, **summary}
 
 
 class Refusals:

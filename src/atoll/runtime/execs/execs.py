@@ -93,10 +93,12 @@ class Execs:
     @property
     def in_use(self) -> bool:
         """True while a program runs that somebody asked for."""
-        return any(not one.spec.unrecorded for one in self._running_execs())
+        return any(not command.spec.unrecorded for command in self._running_execs())
 
     def _running_execs(self) -> list[Exec]:
-        return [one for one in self._execs.values() if one.spec.id not in self._finished]
+        return [
+            command for command in self._execs.values() if command.spec.id not in self._finished
+        ]
 
     def apply(self, policy: Policy) -> None:
         """Give what is started from now on the policy's variables."""
@@ -108,15 +110,17 @@ class Execs:
 
     def get(self, exec_id: str) -> Exec:
         """Return one exec. Raises `NotFound`."""
-        found = self._execs.get(ExecId(exec_id))
-        if found is None:
+        command = self._execs.get(ExecId(exec_id))
+        if command is None:
             raise NotFound(f"there is no exec {exec_id} here; finished ones are kept for a while")
-        return found
+        return command
 
     async def start(self, request: ExecRequest) -> Exec:
         """Start a program. Raises `Invalid`, `LimitReached`, `Unavailable`."""
         # What the control plane itself runs has a place beside programs of people and agents.
-        same = [one for one in self._running_execs() if one.spec.own == request.clean_env]
+        same = [
+            command for command in self._running_execs() if command.spec.own == request.clean_env
+        ]
         if len(same) + self._starting >= MAX_RUNNING:
             raise LimitReached(f"{MAX_RUNNING} execs run in this sandbox; wait for one to end")
         spec = self._spec(request)
@@ -143,11 +147,11 @@ class Execs:
     async def forget(self, exec_id: str) -> None:
         """Remove the exec. If it runs, it is killed with its process tree; processes that an ended
         one left running live on. Raises `NotFound`."""
-        found = self.get(exec_id)
-        if found.outcome is None:
-            await found.signal(signal.SIGKILL)
-            await found.ended()
-        self._drop(found.spec.id)
+        command = self.get(exec_id)
+        if command.outcome is None:
+            await command.signal(signal.SIGKILL)
+            await command.ended()
+        self._drop(command.spec.id)
 
     async def left_running(self) -> Leftovers:
         """List the processes that programs of any kind have left. Raises `Unavailable`."""
@@ -179,21 +183,21 @@ class Execs:
 
     def _trim(self) -> None:
         """Forget the oldest finished ones beyond the bounds; the newest always stays."""
-        kept = sum(self._execs[exec_id].kept_bytes for exec_id in self._finished)
+        held_bytes = sum(self._execs[exec_id].kept_bytes for exec_id in self._finished)
         while len(self._finished) > 1 and (
-            len(self._finished) > KEPT_FINISHED or kept > KEPT_BYTES
+            len(self._finished) > KEPT_FINISHED or held_bytes > KEPT_BYTES
         ):
             oldest = next(iter(self._finished))
-            kept -= self._execs[oldest].kept_bytes
+            held_bytes -= self._execs[oldest].kept_bytes
             self._drop(oldest)
 
     def _drop(self, exec_id: ExecId) -> None:
         timer = self._finished.pop(exec_id, None)
         if timer is not None:
             timer.cancel()
-        found = self._execs.pop(exec_id, None)
-        if found is not None:
-            found.close()
+        command = self._execs.pop(exec_id, None)
+        if command is not None:
+            command.close()
 
     async def _spawn(self, spec: ExecSpec) -> tuple[Process, _Pipes]:
         with _pipes() as pipes:
@@ -251,5 +255,5 @@ def _pipes() -> Iterator[_Pipes]:
 
 def _payload(spec: ExecSpec) -> dict[str, object]:
     """Return what the journal may know: never arguments, output or environment."""
-    told: dict[str, object] = {"id": spec.id, "argv0": spec.argv[0][:256]}
-    return told if spec.actor is None else {**told, "actor": spec.actor}
+    fields: dict[str, object] = {"id": spec.id, "argv0": spec.argv[0][:256]}
+    return fields if spec.actor is None else {**fields, "actor": spec.actor}

@@ -50,9 +50,9 @@ class Checkpoints:
         await self._run(CHECKPOINT, terminal, subject)
 
     async def _count(self, terminal: str, counted: Callable[[int, int, int], None]) -> None:
-        found = _COUNTS.findall(await self._run(TALLY, terminal))
-        if found:
-            commits, plus, minus = (sum(map(int, each)) for each in zip(*found, strict=True))
+        counts = _COUNTS.findall(await self._run(TALLY, terminal))
+        if counts:
+            commits, plus, minus = (sum(map(int, each)) for each in zip(*counts, strict=True))
             counted(commits, plus, minus)
 
     async def _run(self, script: str, *args: str) -> bytes:

@@ -87,8 +87,8 @@ class Files:
 
     async def total(self, path: str) -> FileTotal:
         """Return how much a tree, or a file, holds, without reading its contents."""
-        said = await self._run("total", "--", path, what=f"add up {shown(path)!r}")
-        files, size, stored = map(int, said.split())
+        output = await self._run("total", "--", path, what=f"add up {shown(path)!r}")
+        files, size, stored = map(int, output.split())
         return FileTotal(files, size, stored)
 
     async def open(self, path: str) -> Content:
@@ -119,8 +119,8 @@ class Files:
                 await self._run("remove", "--", part, what="drop an unfinished upload")
             raise
         self._changed(path)
-        said, record = output.splitlines()
-        return read_entry(record, path=path), said == b"created"
+        outcome, record = output.splitlines()
+        return read_entry(record, path=path), outcome == b"created"
 
     async def _new(self, part: str, path: str, mode: int) -> InsideFile:
         """Open the new file `part`, which becomes `path`; errors name the latter alone."""
@@ -253,9 +253,9 @@ async def _lines(tool: Tool) -> AsyncIterator[bytes]:
 
 async def _read_matches(tool: Tool, lexicon: Lexicon) -> AsyncIterator[Found]:
     async for line in _lines(tool):
-        found = read_found(line, lexicon)
-        if found is not None:
-            yield found
+        match = read_found(line, lexicon)
+        if match is not None:
+            yield match
     await tool.finish()
 
 

@@ -59,7 +59,7 @@ class PushHolder:
         """Hold the updates of a push to the remote at `path`. Raises nothing: what was not held is
         refused as before."""
         leaf = path.rsplit("/", 1)[-1]
-        specs = [f"{one.new}:{one.ref}" for one in updates]
+        specs = [f"{update.new}:{update.ref}" for update in updates]
         try:
             async with self._lock, asyncio.timeout(SECONDS):
                 printed = await self._scripts.printed(HOLD, leaf, *specs)
@@ -70,7 +70,7 @@ class PushHolder:
         except OSError as error:
             log.warning("a push could not be held: %s", error.strerror)
         else:
-            return _read(printed, frozenset(one.ref for one in updates))
+            return _read(printed, frozenset(update.ref for update in updates))
         return NOTHING_HELD
 
 

@@ -58,7 +58,7 @@ class InsideScripts:
 
 async def _read(pipe: HalfPipe) -> bytes:
     """Read until nobody can write any more; returns the first bytes."""
-    kept = b""
+    complaint = b""
     while data := await pipe.read():
-        kept = (kept + data)[:KEPT_BYTES]
-    return kept
+        complaint = (complaint + data)[:KEPT_BYTES]
+    return complaint

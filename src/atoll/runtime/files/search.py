@@ -53,7 +53,7 @@ class FileSearch:
 
     def __post_init__(self) -> None:
         size = len(os.fsencode(self.text))
-        if not 0 < size <= MAX_TEXT_BYTES or any(one in self.text for one in "\0\n"):
+        if not 0 < size <= MAX_TEXT_BYTES or any(character in self.text for character in "\0\n"):
             raise Invalid(
                 f"search for 1 to {MAX_TEXT_BYTES} bytes of one line", field="text", code="invalid"
             )
@@ -100,7 +100,7 @@ def _parts(data: bytes, at: Span, lexicon: Lexicon) -> tuple[str, str, str] | No
     and end on other lines."""
     begin, end = at
     spans = lexicon.find(data).spans
-    if any(one < end and begin < other for one, other in spans):
+    if any(start < end and begin < other for start, other in spans):
         return None
     first = max(data.rfind(b"\n", 0, begin) + 1, begin - BEFORE_BYTES)
     newline = data.find(b"\n", end)
@@ -112,9 +112,9 @@ def _parts(data: bytes, at: Span, lexicon: Lexicon) -> tuple[str, str, str] | No
 
 def _masked(data: bytes, part: Span, spans: Iterable[Span], lexicon: Lexicon) -> str:
     begin, end = part
-    inside = [(max(one, begin) - begin, min(other, end) - begin) for one, other in spans]
-    kept = [(one, other) for one, other in inside if one < other]
-    return lexicon.mask(data[begin:end], kept).decode("utf-8", "replace")
+    inside = [(max(start, begin) - begin, min(other, end) - begin) for start, other in spans]
+    clipped = [(start, other) for start, other in inside if start < other]
+    return lexicon.mask(data[begin:end], clipped).decode("utf-8", "replace")
 
 
 def _character(data: bytes, at: int, end: int) -> int:

@@ -104,8 +104,8 @@ async def _end(process: Process) -> None:
 
 
 def _error(what: str, code: int, complaint: bytes) -> AtollError:
-    said = _COMPLAINT.match(complaint)
-    number, text = (int(said[1]), said[2].decode(errors="replace")) if said else (0, "")
+    match = _COMPLAINT.match(complaint)
+    number, text = (int(match[1]), match[2].decode(errors="replace")) if match else (0, "")
     match code:
         case 65 if number and number < 4096:
             return refusal(number, what=what, field="path")

@@ -53,7 +53,7 @@ class ControlPlane:
         return self._count
 
     def _look(self) -> None:
-        over = [number for number, one in self._transports.items() if one.is_closing()]
+        over = [number for number, transport in self._transports.items() if transport.is_closing()]
         for number in over:
             del self._transports[number]
             self._contact.closed(number)

@@ -236,8 +236,8 @@ class SegmentedLog(Generic[E]):
     def _highest(self) -> int:
         """Return the highest number on disk."""
         for start in reversed(self._sizes):
-            if found := [entry.n for entry, _ in self._entries(start)]:
-                return max(found)
+            if numbers := [entry.n for entry, _ in self._entries(start)]:
+                return max(numbers)
         return 0
 
     def _entries(self, start: int) -> Iterator[tuple[E, int]]:

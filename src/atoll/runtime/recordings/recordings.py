@@ -162,5 +162,5 @@ def _note(recording_id: str, terminal: Terminal, author: Author) -> Recording:
 
 def _journal_fields(note: Recording) -> dict[str, object]:
     """Return what the journal may know."""
-    told = {"id": note.recording_id, "terminal": note.terminal_id, "by": note.principal}
-    return {**told, "state": note.state, "bytes": note.bytes}
+    fields = {"id": note.recording_id, "terminal": note.terminal_id, "by": note.principal}
+    return {**fields, "state": note.state, "bytes": note.bytes}

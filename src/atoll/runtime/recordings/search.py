@@ -38,19 +38,19 @@ async def search(wanted: SearchQuery, terminals: Terminals, recordings: Recordin
     """Return every line that matches: terminals first, newest recording first after them. Raises
     `NotFound` for a terminal that is not there and was not recorded."""
     named = wanted.terminal_id
-    if named is not None and named not in {one.terminal_id for one in recordings.all()}:
+    if named is not None and named not in {recording.terminal_id for recording in recordings.all()}:
         terminals.get(named)
-    found = Matches([], complete=True)
+    matches = Matches([], complete=True)
     try:
         async with asyncio.timeout(SEARCH_SECONDS):
             async for match in _everywhere(wanted, terminals, recordings):
-                if len(found.matches) >= wanted.limit:
-                    found.complete = False
+                if len(matches.matches) >= wanted.limit:
+                    matches.complete = False
                     break
-                found.matches.append(match)
+                matches.matches.append(match)
     except TimeoutError:
-        found.complete = False
-    return found
+        matches.complete = False
+    return matches
 
 
 async def _everywhere(
@@ -111,14 +111,14 @@ async def ring_lines(terminal: Terminal, since: int = 0) -> AsyncIterator[Line]:
 
 async def _in_file(pattern: Pattern, recording: Recording, fd: int) -> AsyncIterator[Match]:
     number, command = 0, None
-    for read, told in enumerate(_commands_and_lines(fd)):
+    for read, piece in enumerate(_commands_and_lines(fd)):
         if read % 64 == 0:
             await asyncio.sleep(0)
-        if isinstance(told, str):
-            command = told
+        if isinstance(piece, str):
+            command = piece
             continue
         number += 1
-        seconds, line = told
+        seconds, line = piece
         span = pattern.find(line.text)
         if span is None:
             continue

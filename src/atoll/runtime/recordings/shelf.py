@@ -50,10 +50,10 @@ class RecordingStore:
 
     def get(self, recording_id: str) -> Recording:
         """Return one recording. Raises `NotFound`."""
-        found = self._notes().get(recording_id)
-        if found is None:
+        recording = self._notes().get(recording_id)
+        if recording is None:
             raise NotFound(f"there is no recording {recording_id[:80]} here; list them")
-        return found
+        return recording
 
     def room(self) -> int:
         """Return how many bytes a new recording may have now."""
@@ -115,20 +115,22 @@ class RecordingStore:
 
     def _notes(self) -> dict[str, Recording]:
         if self._known is None:
-            found = (_read(path) for path in self._folder.glob("*.json"))
-            kept = sorted((each for each in found if each), key=lambda each: each.started_at)
-            self._known = {each.recording_id: each for each in kept}
+            recordings = (_read(path) for path in self._folder.glob("*.json"))
+            ordered = sorted(
+                (each for each in recordings if each), key=lambda each: each.started_at
+            )
+            self._known = {each.recording_id: each for each in ordered}
         return self._known
 
 
 def _read(path: Path) -> Recording | None:
     """Return a note of an earlier runtime: what still ran then was cut off."""
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Recording)
+        recording = msgspec.json.decode(path.read_bytes(), type=Recording)
         size = path.with_suffix(".cast").stat().st_size
     except (OSError, *UNREADABLE):
         return None
-    if found.recording_id != path.stem:
+    if recording.recording_id != path.stem:
         return None
-    state = "failed" if found.state == RUNNING else found.state
-    return msgspec.structs.replace(found, state=state, bytes=size)
+    state = "failed" if recording.state == RUNNING else recording.state
+    return msgspec.structs.replace(recording, state=state, bytes=size)

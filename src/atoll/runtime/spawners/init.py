@@ -172,11 +172,11 @@ class InitSpawner:
     async def left_running(self) -> Leftovers:
         """List the processes whose program has ended. Raises `Unavailable`."""
         left = await self._left()
-        found = (
+        processes = (
             LeftRunning(each.pid, each.command.decode("utf-8", "replace"))
             for each in left.processes
         )
-        return Leftovers(tuple(found), left.more)
+        return Leftovers(tuple(processes), left.more)
 
     async def end_left_running(self) -> None:
         """Kill the processes left running, whole trees at a time; processes beyond one list follow

@@ -44,12 +44,12 @@ async def local(
             )
         try:
             ours.setblocking(False)
-            found = await _ready(ours)
+            ready = await _ready(ours)
             if listeners is None:
-                for door in found:
+                for door in ready:
                     door.close()
             else:
-                listeners.extend(found)
+                listeners.extend(ready)
             spawner = InitSpawner(ControlSocket(ours), program=program, root=str(root))
             try:
                 yield spawner

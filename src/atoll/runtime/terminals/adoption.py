@@ -68,16 +68,18 @@ class TerminalShelf:
         self._path = path
         self._kept: dict[int, KeptTerminal] = {}
 
-    def load(self, found: Iterable[AdoptedTerminal]) -> list[tuple[AdoptedTerminal, TerminalSpec]]:
+    def load(
+        self, adopted: Iterable[AdoptedTerminal]
+    ) -> list[tuple[AdoptedTerminal, TerminalSpec]]:
         """Return each terminal that was found with what is known of it, and forget the others.
         One that nothing is known of is left out."""
         known = self._read()
         pairs = []
-        for one in found:
-            kept = known.get(one.pty.lasting or 0)
-            if kept is not None:
-                self._kept[kept.number] = kept
-                pairs.append((one, kept.spec(one.size)))
+        for terminal in adopted:
+            record = known.get(terminal.pty.lasting or 0)
+            if record is not None:
+                self._kept[record.number] = record
+                pairs.append((terminal, record.spec(terminal.size)))
         self._write()
         return pairs
 
@@ -110,13 +112,13 @@ class TerminalShelf:
         try:
             with self._path.open("rb") as file:
                 content = file.read(MAX_BYTES)
-            kept = msgspec.json.decode(content, type=list[KeptTerminal])
+            records = msgspec.json.decode(content, type=list[KeptTerminal])
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, msgspec.MsgspecError) as error:
             log.error("what is known of running terminals cannot be read: %s", error)
             return {}
-        return {one.number: one for one in kept}
+        return {record.number: record for record in records}
 
     def _write(self) -> None:
         if self._path is None:

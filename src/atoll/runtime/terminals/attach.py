@@ -212,20 +212,20 @@ class AttachSession:
 
     def _take_text(self, text: str) -> None:
         try:
-            said = decode_client(text)
+            message = decode_client(text)
         except BadFrame as error:
             self._viewer.notify(Refused("bad_frame", str(error)[:500]))
             return
-        refusal = self._do(said)
+        refusal = self._do(message)
         if refusal is not None:
             self._viewer.notify(Refused(refusal.code, refusal.message))
 
-    def _do(self, said: ClientMessage) -> TurnRefusal | None:
+    def _do(self, message: ClientMessage) -> TurnRefusal | None:
         """Perform the request of a message; returns why not when it is refused."""
         viewer = self._viewer
         if not self._terminal.is_newest(viewer):
             return TurnRefusal("superseded", "this client is here by a newer connection")
-        match said:
+        match message:
             case Ack(offset):
                 if not self._terminal.acknowledge(viewer, offset):
                     return TurnRefusal("bad_ack", f"offset {offset} cannot be right")
@@ -235,15 +235,15 @@ class AttachSession:
                     return TurnRefusal("not_driver", "only the driver sets the size")
                 return None
             case RequestControl() | GrantControl() | RevokeControl():
-                return self._turn(said)
+                return self._turn(message)
             case Say() | Point():
-                return self._show(said)
+                return self._show(message)
 
-    def _show(self, said: Say | Point) -> TurnRefusal | None:
+    def _show(self, message: Say | Point) -> TurnRefusal | None:
         """Show the others at the terminal what a person says, or where it points."""
-        if isinstance(said, Say):
-            return self._terminal.say(self._viewer, said.text)
-        self._terminal.pointing.point(self._viewer.client, said)
+        if isinstance(message, Say):
+            return self._terminal.say(self._viewer, message.text)
+        self._terminal.pointing.point(self._viewer.client, message)
         return None
 
     def _paced(self) -> bool:
@@ -253,11 +253,11 @@ class AttachSession:
         self._turns += 1
         return self._turns <= TURNS_PER_SECOND
 
-    def _turn(self, said: RequestControl | GrantControl | RevokeControl) -> TurnRefusal | None:
+    def _turn(self, message: RequestControl | GrantControl | RevokeControl) -> TurnRefusal | None:
         control, client = self._terminal.control, self._viewer.client
         if not self._paced():
             return TurnRefusal("too_fast", f"{TURNS_PER_SECOND} of these a second are enough")
-        match said:
+        match message:
             case RequestControl():
                 return control.request(client)
             case GrantControl(to):

@@ -21,11 +21,11 @@ class Pointing:
         self._alarm = Alarm(self._report)
         self._reported_at = 0.0
 
-    def point(self, client: str, said: Point) -> None:
+    def point(self, client: str, message: Point) -> None:
         """Take a client's pointer, or its wish to take part no more."""
-        if said.off:
+        if message.off:
             self.leave(client)
-        elif self._pointers.point(client, PointerPlace(said.at, said.selected)):
+        elif self._pointers.point(client, PointerPlace(message.at, message.selected)):
             self._soon()
 
     def leave(self, client: str) -> None:
@@ -43,7 +43,9 @@ class Pointing:
     def _report(self) -> None:
         self._reported_at = self._loop.time()
         message = Pointed(
-            tuple(Pointer(client, one.at, one.selected) for client, one in self._pointers.shown)
+            tuple(
+                Pointer(client, place.at, place.selected) for client, place in self._pointers.shown
+            )
         )
         for client in self._pointers.clients:
             viewer = self._audience.find(client)

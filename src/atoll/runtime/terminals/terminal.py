@@ -276,7 +276,7 @@ class Terminal:
 
     def _talked(self, by: str = "") -> Talked:
         lines = (
-            TalkLine(one.number, one.principal, one.name, one.text) for one in self._talk.lines
+            TalkLine(line.number, line.principal, line.name, line.text) for line in self._talk.lines
         )
         return Talked(tuple(lines), by)
 

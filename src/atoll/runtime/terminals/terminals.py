@@ -143,12 +143,12 @@ class Terminals:
         self._journal.append("terminal.opened", _payload(spec))
         return terminal
 
-    def adopt(self, found: Iterable[AdoptedTerminal]) -> None:
+    def adopt(self, adopted: Iterable[AdoptedTerminal]) -> None:
         """Take over terminals that an earlier runtime opened, whose programs still run. What was
         printed before is gone with that runtime: programs of the whole screen repaint it."""
-        for one, spec in self._shelf.load(found):
-            one.pty.close_slave()
-            terminal = self._begin(spec, one.pty, one.process)
+        for former, spec in self._shelf.load(adopted):
+            former.pty.close_slave()
+            terminal = self._begin(spec, former.pty, former.process)
             terminal.pty.repaint()
             self._journal.append("terminal.adopted", _payload(spec))
 

@@ -329,13 +329,13 @@ class Workers:
         return worker_id in self._workers or (self._folder / worker_id).is_dir()
 
     def _names(self) -> list[str]:
-        return [one.name for one in self._folder.iterdir()] if self._folder.is_dir() else []
+        return [folder.name for folder in self._folder.iterdir()] if self._folder.is_dir() else []
 
     def _load(self, worker_id: str) -> Worker:
-        found = self._workers.get(worker_id)
-        if found is None:
+        worker = self._workers.get(worker_id)
+        if worker is None:
             try:
-                found = Worker(
+                worker = Worker(
                     worker_id,
                     self._folder / worker_id,
                     self._clean,
@@ -347,8 +347,8 @@ class Workers:
                     f"the directory of the worker {worker_id} cannot be used: {error.strerror}",
                     code="worker_unavailable",
                 ) from error
-            self._workers[worker_id] = found
-        return found
+            self._workers[worker_id] = worker
+        return worker
 
 
 def _encode_event(event: AgentEvent, line: bytes) -> bytes:

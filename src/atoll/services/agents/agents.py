@@ -52,11 +52,11 @@ class Agents:
     async def list(self, caller: Principal, ref: str) -> agents.AgentList:
         """List agents. A guest of one terminal sees only the agent there."""
         _, client = await self._terminals.runtime_for(caller, ref)
-        found = await client.call(agents.list_agents())
+        listing = await client.call(agents.list_agents())
         if caller.guest_access is None or caller.guest_access.terminal_id is None:
-            return found
+            return listing
         return agents.AgentList(
-            [one for one in found.agents if one.id == caller.guest_access.terminal_id]
+            [agent for agent in listing.agents if agent.id == caller.guest_access.terminal_id]
         )
 
     async def open(
@@ -69,7 +69,7 @@ class Agents:
         await self._checks.check_start(sandbox, client, body.agent)
         order = completed(sandbox, body)
         opened = await self._room.opened(
-            sandbox, lambda: _open_agent(client, order, caller), lambda found: found.id
+            sandbox, lambda: _open_agent(client, order, caller), lambda agent: agent.id
         )
         await self._journals.remember(sandbox, opened.id, caller)
         return opened

@@ -61,11 +61,11 @@ class AgentCatalogue:
         async with self._store.read() as rows:
             secrets = await rows.secrets.visible(caller.org_id, caller.id)
             logins = await rows.agent_logins.of(caller.org_id, caller.id)
-        used = frozenset(one.agent for one in logins if is_lent(one))
+        used = frozenset(login.agent for login in logins if is_lent(login))
         providers_with_key = (
             frozenset() if self._providers_with_key is None else await self._providers_with_key()
         )
-        found = [
+        readiness = [
             assess(
                 agent,
                 secrets,
@@ -77,8 +77,8 @@ class AgentCatalogue:
             for agent in (*AGENTS, *self._layers.list_added())
             for missing, forbidden in [await self._missing(agent)]
         ]
-        order = list(type(found[0].state))
-        return sorted(found, key=lambda one: order.index(one.state))
+        order = list(type(readiness[0].state))
+        return sorted(readiness, key=lambda agent: order.index(agent.state))
 
     @property
     def installs(self) -> Mapping[str, Installing]:

@@ -54,10 +54,10 @@ class AgentStatuses:
         self, sandboxes: Sequence[Sandbox]
     ) -> Mapping[SandboxId, tuple[ReportedAgent, ...]]:
         """Return the agents of these sandboxes, by the sandbox's id."""
-        streams = [sandbox_stream(one.id) for one in sandboxes]
+        streams = [sandbox_stream(sandbox.id) for sandbox in sandboxes]
         async with self._store.read() as rows:
             states = await rows.projections.states(AGENTS.name, streams)
-        return {one.id: agents_in(one, states) for one in sandboxes}
+        return {sandbox.id: agents_in(sandbox, states) for sandbox in sandboxes}
 
     async def follow(
         self, caller: Principal, *, after: int | None = None
@@ -68,16 +68,16 @@ class AgentStatuses:
         position = after
         with self._bus.listen() as listener:
             while True:
-                found = None if position is None else await self._changes(caller, position)
-                if found is None:
+                changes = None if position is None else await self._changes(caller, position)
+                if changes is None:
                     whole = await self._whole(caller)
                     position = whole.position
                     yield whole
                     continue
-                for update in found.updates:
+                for update in changes.updates:
                     yield update
-                position = found.position
-                if not found.more:
+                position = changes.position
+                if not changes.more:
                     await listener.wait()
 
     async def _whole(self, caller: Principal) -> AgentsUpdate:
@@ -115,8 +115,11 @@ async def _all(rows: Transaction, caller: Principal) -> list[PlacedAgent]:
     query = SandboxQuery(caller.org_id, caller.id, (), None, MAX_SANDBOXES)
     sandboxes = await rows.sandboxes.page(query)
     states = await rows.projections.owned(AGENTS.name, caller.org_id, caller.id)
-    found = [_placed(sandbox, states) for sandbox in sandboxes]
-    return sorted((one for own in found for one in own), key=lambda one: urgency(one.agent.status))
+    by_sandbox = [_placed(sandbox, states) for sandbox in sandboxes]
+    return sorted(
+        (placed for own in by_sandbox for placed in own),
+        key=lambda placed: urgency(placed.agent.status),
+    )
 
 
 async def _update(
@@ -137,16 +140,16 @@ def _placed(sandbox: Sandbox, states: Mapping[str, ModelState]) -> tuple[PlacedA
 def _changed(events: Sequence[Event]) -> dict[str, int]:
     """Return the sandboxes whose agents an event may have changed, and the last one's position, in
     the order of these."""
-    found: dict[str, int] = {}
+    positions: dict[str, int] = {}
     for event in events:
         kind = event.event_type
         if event.stream.startswith(SANDBOX_STREAMS) and (
             kind in AGENTS.kinds or kind.startswith(_STATES)
         ):
             sandbox_id = event.stream.removeprefix(SANDBOX_STREAMS)
-            found.pop(sandbox_id, None)
-            found[sandbox_id] = event.position
-    return found
+            positions.pop(sandbox_id, None)
+            positions[sandbox_id] = event.position
+    return positions
 
 
 async def _derived_up_to(rows: Transaction) -> int:

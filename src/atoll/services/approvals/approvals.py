@@ -104,9 +104,11 @@ class Approvals:
         )
         async with self._ground.store.read() as rows:
             read = await rows.approvals.page(query, page)
-        found = await close_overtaken(self._ground, list(read.rows))
+        approvals = await close_overtaken(self._ground, list(read.rows))
         wanted = verdicts or tuple(ApprovalState)
-        return replace(read, rows=[one for one in found if one.verdict in wanted])
+        return replace(
+            read, rows=[approval for approval in approvals if approval.verdict in wanted]
+        )
 
     async def get(self, caller: Principal, approval_id: str) -> Approval:
         """Return an approval that the caller decides, as it is by now. Raises `NotFound`."""
@@ -167,7 +169,7 @@ class Approvals:
         drafts, _ = await sweep(rows, self._ground, about)
         if drafts:
             await rows.events.append(drafts)
-        return [one.stream for one in drafts]
+        return [draft.stream for draft in drafts]
 
     async def deny(self, caller: Principal, approval_id: str) -> Approval:
         """Deny a request; the same one is suppressed for a while. Raises `Conflict`."""
@@ -293,12 +295,12 @@ class Approvals:
         await rows.events.append((approval_event(self._ground, approval, actor=actor),))
 
     async def _find(self, rows: Transaction, caller: Principal, approval_id: str) -> Approval:
-        found = await rows.approvals.get(caller.org_id, ApprovalId(approval_id))
-        if found is None or not await _decides(rows, caller, found):
+        approval = await rows.approvals.get(caller.org_id, ApprovalId(approval_id))
+        if approval is None or not await _decides(rows, caller, approval):
             raise NotFound(
                 f"There is no approval {approval_id[:80]!r}: list them to see which there are."
             )
-        return await bring_up_to_date(rows, found, self._ground.clock.now())
+        return await bring_up_to_date(rows, approval, self._ground.clock.now())
 
     async def _secret(self, rows: Transaction, approval: Approval) -> Secret | None:
         if not isinstance(approval.ask, SecretAsk):
@@ -324,9 +326,9 @@ async def _decides(rows: Transaction, caller: Principal, approval: Approval) -> 
     return sandbox is not None and may_see(caller, sandbox)
 
 
-def _same(one: Principal, other: Principal) -> bool:
+def _same(principal: Principal, other: Principal) -> bool:
     """Report whether two calls are of one person, from wherever they came."""
-    return replace(one, origin=None) == replace(other, origin=None)
+    return replace(principal, origin=None) == replace(other, origin=None)
 
 
 def _check_person(caller: Principal) -> None:

@@ -43,5 +43,9 @@ class RequestWatch:
         async with self._ground.store.read() as rows:
             waiting = await rows.approvals.waiting()
         left = await close_overtaken(self._ground, list(waiting))
-        ends = [one.until for one in left if one.verdict is ApprovalState.PENDING and one.until]
+        ends = [
+            approval.until
+            for approval in left
+            if approval.verdict is ApprovalState.PENDING and approval.until
+        ]
         return min(ends, default=None)

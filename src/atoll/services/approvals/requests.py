@@ -192,11 +192,11 @@ class ApprovalRequests:
             withdrawal = msgspec.convert(entry.payload, _Withdrawal)
         except msgspec.ValidationError:
             return JournalOutcome()
-        found = await rows.approvals.open(
+        approvals = await rows.approvals.open(
             sandbox.org_id, sandbox_id=sandbox.id, owner=sandbox.owner
         )
         drafts: list[EventDraft] = []
-        for approval in found:
+        for approval in approvals:
             requester = approval.requester
             mine = (requester.sandbox_id, requester.ask_id) == (sandbox.id, withdrawal.ask_id)
             if not mine or approval.verdict is not ApprovalState.PENDING:
@@ -271,8 +271,8 @@ class ApprovalRequests:
 
 def _own_hosts(sandbox: Sandbox) -> frozenset[str]:
     """Return the hosts that programs of the sandbox's agents call for themselves."""
-    here = {sandbox.agent or "", *(one.agent for one in sandbox.agents)}
-    return frozenset(host for one in AGENTS if one.name in here for host in one.own_hosts)
+    here = {sandbox.agent or "", *(agent.agent for agent in sandbox.agents)}
+    return frozenset(host for agent in AGENTS if agent.name in here for host in agent.own_hosts)
 
 
 def _no(approval: Approval) -> RuntimeCall[None]:

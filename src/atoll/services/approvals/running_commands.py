@@ -15,9 +15,9 @@ from atoll.services.journals.entries import EntryHandler, JournalOutcome, Report
 async def runs_beside(rows: Transaction, sandbox: Sandbox) -> bool:
     """Report whether something runs in a sandbox that a person may have begun: a command, or a
     terminal that is no agent's."""
-    agents = {one.id for one in sandbox.agents}
+    agents = {agent.id for agent in sandbox.agents}
     running = await rows.sessions.of(sandbox.id) - agents
-    return any(not one.startswith(OPENING) for one in running)
+    return any(not session_id.startswith(OPENING) for session_id in running)
 
 
 async def note_start(rows: Transaction, sandbox: Sandbox, entry: ReportedEntry) -> JournalOutcome:

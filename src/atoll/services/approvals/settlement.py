@@ -48,19 +48,27 @@ async def close_overtaken(ground: Ground, approvals: list[Approval]) -> list[App
     are closed in a transaction of its own."""
     async with ground.store.read() as rows:
         now = ground.clock.now()
-        over = [one for one in approvals if await bring_up_to_date(rows, one, now) is not one]
+        over = [
+            approval
+            for approval in approvals
+            if await bring_up_to_date(rows, approval, now) is not approval
+        ]
     if not over:
         return approvals
     async with ground.store.begin() as rows:
         # As they are now: another may have decided or closed them meanwhile.
-        again = [await rows.approvals.get(one.org_id, one.id) for one in over]
-        drafts, closed = await sweep(rows, ground, [one for one in again if one is not None])
+        again = [await rows.approvals.get(approval.org_id, approval.id) for approval in over]
+        drafts, closed = await sweep(
+            rows, ground, [approval for approval in again if approval is not None]
+        )
         if drafts:
             await rows.events.append(drafts)
-    ground.bus.announce(tuple(one.stream for one in drafts))
-    after = {one.id: one for one in closed}
-    removed = {one.id for one in over} - after.keys()
-    return [after.get(one.id, one) for one in approvals if one.id not in removed]
+    ground.bus.announce(tuple(draft.stream for draft in drafts))
+    after = {approval.id: approval for approval in closed}
+    removed = {approval.id for approval in over} - after.keys()
+    return [
+        after.get(approval.id, approval) for approval in approvals if approval.id not in removed
+    ]
 
 
 async def settle_requests(
@@ -71,8 +79,8 @@ async def settle_requests(
     same = (before.generation, before.profile) == (after.generation, after.profile)
     if (starts or before.state is after.state) and same:
         return
-    found = await rows.approvals.open(after.org_id, sandbox_id=after.id, owner=after.owner)
-    own = [one for one in found if one.requester.sandbox_id == after.id]
+    approvals = await rows.approvals.open(after.org_id, sandbox_id=after.id, owner=after.owner)
+    own = [approval for approval in approvals if approval.requester.sandbox_id == after.id]
     drafts, _ = await sweep(rows, ground, own)
     if drafts:
         await rows.events.append(drafts)
@@ -98,7 +106,7 @@ async def bring_up_to_date(rows: Transaction, approval: Approval, now: datetime)
 def allows_host(sandbox: Sandbox, ask: HostAsk) -> bool:
     """Report whether the sandbox's rules allow a host by now."""
     rules = rules_of(sandbox.profile.network)
-    return any(host_matches(one.host, ask.host) and ask.port in one.ports for one in rules)
+    return any(host_matches(rule.host, ask.host) and ask.port in rule.ports for rule in rules)
 
 
 async def _find_reason(
@@ -117,7 +125,7 @@ async def _find_reason(
             if secret is None or secret.version != version:
                 return "The secret was changed."
             places = secret.use.places
-            known = any(one.host == host and one.port == port for one in places)
+            known = any(place.host == host and place.port == port for place in places)
             known = known or await _is_granted(rows, approval, now)
             return "The secret may go there by now." if known else None
         case ToolAsk(tool):  # pragma: no branch - the cases are all
@@ -131,15 +139,15 @@ async def _is_granted(rows: Transaction, approval: Approval, now: datetime) -> b
     if not isinstance(ask, SecretAsk):
         return False
     about = await rows.approvals.about(approval.org_id, ask.secret_id)
-    everywhere = (one for one in about if one.reach is GrantScope.ORGANIZATION)
-    return any(one.ask == ask and holds(one, now) for one in everywhere)
+    everywhere = (approval for approval in about if approval.reach is GrantScope.ORGANIZATION)
+    return any(approval.ask == ask and holds(approval, now) for approval in everywhere)
 
 
 def _find_host_reason(sandbox: Sandbox, ask: HostAsk) -> str | None:
     """Return why a host needs no decision. Denied hosts take precedence; only the modes `limited`
     and `host-only` have a list."""
     network = sandbox.profile.network
-    if any(host_matches(one, ask.host) for one in network.denied):
+    if any(host_matches(pattern, ask.host) for pattern in network.denied):
         return "A rule denies it by now."
     if network.mode in {NetworkMode.FULL, NetworkMode.NONE}:
         return f"The network of its sandbox is {network.mode} by now."

@@ -60,7 +60,7 @@ class DashboardComments:
     ) -> DashboardComment:
         """Comment on an item. `mentions` are people, beside those whom the text names. Raises
         `Invalid`, `LimitReached`."""
-        dashboard, said = (await self._dashboards.get(caller, ref)).dashboard, read_comment(text)
+        dashboard, body = (await self._dashboards.get(caller, ref)).dashboard, read_comment(text)
         comment = DashboardComment(
             id=CommentId(self._ground.ids.new("cmt")),
             dashboard_id=dashboard.id,
@@ -68,9 +68,9 @@ class DashboardComments:
             item_id=read_item_id(item_id),
             author=caller.id,
             author_name=caller.name,
-            text=said,
+            text=body,
             at=self._ground.clock.now(),
-            mentions=await self._mentioned(dashboard, said, read_mentions(mentions)),
+            mentions=await self._mentioned(dashboard, body, read_mentions(mentions)),
         )
         async with self._ground.store.begin() as rows:
             dashboard = await self._dashboards.find(rows, caller, ref)
@@ -117,14 +117,20 @@ class DashboardComments:
     ) -> tuple[PrincipalId, ...]:
         """Return the people who are given, and those whom the text names and who see the
         dashboard. A name of anybody else is only text."""
-        check_mentioned(dashboard, [await self._owners(dashboard.org_id, one) for one in given])
+        check_mentioned(
+            dashboard, [await self._owners(dashboard.org_id, person_id) for person_id in given]
+        )
         if "@" not in text:
             return given
         async with self._ground.store.read() as rows:
             members = await rows.members.of(dashboard.org_id)
-        named = named_in(text, {one.id: one.name for one in members}, given)
-        found = [await self._owners(dashboard.org_id, one) for one in named[:MAX_MENTIONS]]
-        seeing = [one.id for one in found if one is not None and role_of(one, dashboard)]
+        named = named_in(text, {member.id: member.name for member in members}, given)
+        people = [
+            await self._owners(dashboard.org_id, person_id) for person_id in named[:MAX_MENTIONS]
+        ]
+        seeing = [
+            person.id for person in people if person is not None and role_of(person, dashboard)
+        ]
         return tuple(dict.fromkeys((*given, *seeing)))[:MAX_MENTIONS]
 
     async def _report(
@@ -135,8 +141,8 @@ class DashboardComments:
         dashboard: Dashboard,
         comment: DashboardComment,
     ) -> None:
-        told = {"comment_id": comment.id, "item_id": comment.item_id, "author": comment.author}
-        await self._dashboards.report(rows, actor, kind, dashboard, **told)
+        payload = {"comment_id": comment.id, "item_id": comment.item_id, "author": comment.author}
+        await self._dashboards.report(rows, actor, kind, dashboard, **payload)
 
     def _announce(self, dashboard: Dashboard) -> None:
         self._ground.bus.announce((dashboard_stream(dashboard.id),))

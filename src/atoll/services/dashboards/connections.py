@@ -95,9 +95,9 @@ class RoomConnection:
         while not self._waiting:
             self._filled.clear()
             await self._filled.wait()
-        found = self._waiting.popleft()
-        self._bytes -= 0 if isinstance(found, Closing) else len(found)
-        return found
+        message = self._waiting.popleft()
+        self._bytes -= 0 if isinstance(message, Closing) else len(message)
+        return message
 
     def send(self, frame: bytes | str, *, is_document: bool = False) -> None:
         """Have a frame sent. Never waits; who reads too slowly is disconnected."""
@@ -115,7 +115,7 @@ class RoomConnection:
 
     def show(self, presences: list[Presence]) -> None:
         """Have the presence of others sent."""
-        others = tuple(one for one in presences if one.client != self.client)
+        others = tuple(presence for presence in presences if presence.client != self.client)
         if others:
             self.send(spell_frame(AwarenessUpdate(others)))
 

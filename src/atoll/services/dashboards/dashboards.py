@@ -64,21 +64,21 @@ class Dashboards:
     async def list(self, caller: Principal, page: PageQuery) -> RowPage[SeenDashboard]:
         """Return a page of the dashboards that the caller may see, newest first."""
         async with self._ground.store.read() as rows:
-            found = await rows.dashboards.visible(
+            visible = await rows.dashboards.visible(
                 caller.org_id, caller.id, subjects_of(caller), page
             )
         seen = [
-            SeenDashboard(one, role, self._rooms.present(one.id))
-            for one in found.rows
-            if (role := role_of(caller, one)) is not None
+            SeenDashboard(dashboard, role, self._rooms.present(dashboard.id))
+            for dashboard in visible.rows
+            if (role := role_of(caller, dashboard)) is not None
         ]
-        return RowPage(seen, found.following)
+        return RowPage(seen, visible.following)
 
     async def get(self, caller: Principal, ref: str) -> SeenDashboard:
         """Return one dashboard."""
         async with self._ground.store.read() as rows:
-            found = _seen(caller, await self.find(rows, caller, ref))
-        return replace(found, present=self._rooms.present(found.dashboard.id))
+            view = _seen(caller, await self.find(rows, caller, ref))
+        return replace(view, present=self._rooms.present(view.dashboard.id))
 
     async def create(
         self,
@@ -137,15 +137,15 @@ class Dashboards:
     async def restore(self, caller: Principal, ref: str) -> SeenDashboard:
         """Undo a deletion. Raises `NotFound` for one that is gone, and for who did not own it."""
         async with self._ground.store.begin() as rows:
-            found = await rows.dashboards.get(DashboardId(ref))
-            if found is None or role_of(caller, found) is None:
+            dashboard = await rows.dashboards.get(DashboardId(ref))
+            if dashboard is None or role_of(caller, dashboard) is None:
                 raise unknown(ref)
-            check_manages(caller, found)
-            if found.deleted_at is None:
-                return _seen(caller, found)
-            if found.deleted_at + RESTORABLE <= self._ground.clock.now():
+            check_manages(caller, dashboard)
+            if dashboard.deleted_at is None:
+                return _seen(caller, dashboard)
+            if dashboard.deleted_at + RESTORABLE <= self._ground.clock.now():
                 raise unknown(ref)
-            restored = replace(found, deleted_at=None)
+            restored = replace(dashboard, deleted_at=None)
             await rows.dashboards.put(restored)
             await self.report(rows, caller, "dashboard.restored", restored)
         self.announce(restored)
@@ -265,7 +265,7 @@ class Dashboards:
         ref: str,
         change: Callable[[Dashboard], Dashboard],
         kind: str,
-        **told: Json,
+        **payload: Json,
     ) -> Dashboard:
         """Change a dashboard that the caller manages, and report it where anything changed."""
         async with self._ground.store.begin() as rows:
@@ -274,13 +274,13 @@ class Dashboards:
             after = change(before)
             if after != before:
                 await rows.dashboards.put(after)
-                await self.report(rows, caller, kind, after, **told)
+                await self.report(rows, caller, kind, after, **payload)
         if after != before:
             self.announce(after)
         return after
 
     async def report(
-        self, rows: Transaction, actor: Principal, kind: str, dashboard: Dashboard, **told: Json
+        self, rows: Transaction, actor: Principal, kind: str, dashboard: Dashboard, **payload: Json
     ) -> None:
         """Append an event of a dashboard, for those who may read of it."""
         # Of a shared one all members may read; of a private one its owner.
@@ -294,7 +294,7 @@ class Dashboards:
             owner=EVERY_MEMBER if shared else dashboard.owner,
             actor=actor,
             reason=None,
-            payload={"dashboard_id": dashboard.id, "name": dashboard.name, **told},
+            payload={"dashboard_id": dashboard.id, "name": dashboard.name, **payload},
         )
         await rows.events.append((draft,))
 
@@ -326,9 +326,9 @@ async def _known_subject(rows: Transaction, org_id: OrgId, subject: str) -> str:
     read_subject(subject)
     invited = await rows.invitations.of(org_id)
     group = subject.removeprefix(GROUP)
-    known = {group for one in members for group in one.groups}
-    known |= {group for one in invited for group in one.groups}
-    if group not in known and not any(one.groups_claimed for one in members):
+    known = {group for member in members for group in member.groups}
+    known |= {group for invitation in invited for group in invitation.groups}
+    if group not in known and not any(member.groups_claimed for member in members):
         raise NotFound(
             f"Nobody is in a group {group}: give it to a member first, with `atoll org role`."
         )

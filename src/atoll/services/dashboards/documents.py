@@ -83,8 +83,8 @@ class LoadedDocument:
 
     def follow_all(self, updates: Iterable[StoredUpdate]) -> None:
         """Apply stored updates, in their order."""
-        for one in updates:
-            self.follow(one)
+        for update in updates:
+            self.follow(update)
 
     def follow(self, update: StoredUpdate) -> frozenset[str]:
         """Apply a stored update and return the items that it touched. It was judged before."""
@@ -134,24 +134,26 @@ class DocumentStore:
 
     async def items(self, document: Document) -> dict[str, Fields]:
         """Return all items of a document by their ids."""
-        return await self.beside(lambda: {one: document.item(one) or {} for one in document.ids()})
+        return await self.beside(
+            lambda: {item_id: document.item(item_id) or {} for item_id in document.ids()}
+        )
 
     async def _read(self, rows: Transaction, dashboard_id: DashboardId) -> LoadedDocument | None:
         """Read a snapshot and the updates since. None where some of these are gone meanwhile."""
         snapshot = await rows.documents.snapshot(dashboard_id) or _NOTHING
         loaded = await self.beside(partial(self._load_snapshot, snapshot))
-        while found := await rows.documents.updates(dashboard_id, loaded.seq, PAGE_UPDATES):
-            if found[0].seq != loaded.seq + 1:
+        while updates := await rows.documents.updates(dashboard_id, loaded.seq, PAGE_UPDATES):
+            if updates[0].seq != loaded.seq + 1:
                 return None
-            await self.beside(partial(loaded.follow_all, found))
+            await self.beside(partial(loaded.follow_all, updates))
         return loaded
 
     async def since(self, dashboard_id: DashboardId, seq: int) -> list[StoredUpdate] | None:
         """Return the updates after `seq`; None where a snapshot has replaced some of them."""
         async with self._store.read() as rows:
-            found = await rows.documents.updates(dashboard_id, seq, PAGE_UPDATES)
-            last = found[0].seq - 1 if found else await rows.documents.head(dashboard_id)
-            return found if last == seq else None
+            updates = await rows.documents.updates(dashboard_id, seq, PAGE_UPDATES)
+            last = updates[0].seq - 1 if updates else await rows.documents.head(dashboard_id)
+            return updates if last == seq else None
 
     async def seed(
         self, rows: Transaction, dashboard: Dashboard, items: Mapping[str, Fields]
@@ -159,7 +161,7 @@ class DocumentStore:
         """Write the first update of a new dashboard, in the caller's transaction. Nobody can
         continue the changes of the client that it is from."""
         update = await self.beside(partial(self._documents.made_of, items))
-        clients = [one.client for one in read_update(update, most=len(update)).structs]
+        clients = [struct.client for struct in read_update(update, most=len(update)).structs]
         await rows.document_authors.claim(dashboard.id, SYSTEM.id, set(clients))
         await rows.documents.append(dashboard.id, self._clock.now(), dashboard.owner, (update,))
 
@@ -168,12 +170,12 @@ class DocumentStore:
         updates wait."""
         async with self._store.read() as rows:
             snapshot = await rows.documents.snapshot(dashboard_id) or _NOTHING
-            found = await rows.documents.updates(dashboard_id, snapshot.seq, PAGE_UPDATES)
+            updates = await rows.documents.updates(dashboard_id, snapshot.seq, PAGE_UPDATES)
             since = await rows.dashboard_history.since_whole(dashboard_id)
-        if not found:
+        if not updates:
             return False
-        loaded, kept = await self.beside(
-            partial(self._compacted, dashboard_id, snapshot, found, since=since)
+        loaded, history = await self.beside(
+            partial(self._compacted, dashboard_id, snapshot, updates, since=since)
         )
         async with self._store.begin() as rows:
             if await rows.dashboards.get(dashboard_id) is None:
@@ -182,9 +184,9 @@ class DocumentStore:
                 dashboard_id, _snapshot(loaded), before=snapshot.seq
             )
             if done:
-                await rows.dashboard_history.add(kept)
+                await rows.dashboard_history.add(history)
                 await rows.dashboard_history.cut(dashboard_id, MAX_ENTRIES, MAX_HISTORY_BYTES)
-        return len(found) == PAGE_UPDATES
+        return len(updates) == PAGE_UPDATES
 
     async def at(self, dashboard_id: DashboardId, seq: int) -> Document:
         """Return the document as it was after an entry of its history. Raises `NotFound`."""
@@ -197,8 +199,8 @@ class DocumentStore:
     def _document_at(self, way: Sequence[KeptHistory]) -> Document:
         first = way[0].whole
         document = self._documents.open(() if first is None else (zlib.decompress(first),))
-        for one in way if first is None else way[1:]:
-            for part in _parts.decode(zlib.decompress(one.updates)):
+        for entry in way if first is None else way[1:]:
+            for part in _parts.decode(zlib.decompress(entry.updates)):
                 document.apply(part)
         return document
 
@@ -217,7 +219,7 @@ class DocumentStore:
         self,
         dashboard_id: DashboardId,
         snapshot: DocumentSnapshot,
-        found: list[StoredUpdate],
+        updates: list[StoredUpdate],
         *,
         since: int | None,
     ) -> tuple[LoadedDocument, list[KeptHistory]]:
@@ -225,16 +227,18 @@ class DocumentStore:
         in a thread."""
         loaded = self._load_snapshot(snapshot)
         document = loaded.document
-        known: dict[str, Fields] = {one: document.item(one) or {} for one in document.ids()}
-        kept = []
-        for number, group in enumerate(grouped(found)):
+        known: dict[str, Fields] = {
+            item_id: document.item(item_id) or {} for item_id in document.ids()
+        }
+        history = []
+        for number, group in enumerate(grouped(updates)):
             touched = frozenset[str]().union(*map(loaded.follow, group))
-            before = {one: known.get(one) for one in touched}
-            after = {one: document.item(one) for one in touched}
-            for one, fields in after.items():
-                known.pop(one, None)
+            before = {item_id: known.get(item_id) for item_id in touched}
+            after = {item_id: document.item(item_id) for item_id in touched}
+            for item_id, fields in after.items():
+                known.pop(item_id, None)
                 if fields is not None:
-                    known[one] = fields
+                    known[item_id] = fields
             counts = counted(before, after)
             last = group[-1]
             entry = HistoryEntry(
@@ -248,10 +252,10 @@ class DocumentStore:
             )
             whole = _is_whole(since, number)
             full = zlib.compress(document.missing({})) if whole else None
-            kept.append(
-                KeptHistory(entry, _packed(part for one in group for part in one.parts), full)
+            history.append(
+                KeptHistory(entry, _packed(part for update in group for part in update.parts), full)
             )
-        return loaded, kept
+        return loaded, history
 
 
 def _is_whole(since: int | None, number: int) -> bool:
@@ -302,7 +306,9 @@ class EditedDocument:
         """Check that an update of somebody who only watches changes nothing. Raises
         `Forbidden`."""
         document, clocks = self.loaded.document, self.loaded.order.clocks
-        new = any(one.clock + one.length > clocks.get(one.client, 0) for one in update.structs)
+        new = any(
+            struct.clock + struct.length > clocks.get(struct.client, 0) for struct in update.structs
+        )
         if not new and not update.deletions:
             return
         if new or adds_deletions(update, read_deletions(document.missing(clocks))):
@@ -319,19 +325,19 @@ class EditedDocument:
         """Apply an update of a person. Raises `Unfounded`, and `Invalid` or `LimitReached` for one
         that is refused. `present` are the people of the clients that are connected."""
         loaded = self.loaded
-        found = judge(parsed, loaded.order.clocks, loaded.types)
-        if isinstance(found, Missing):
+        judgement = judge(parsed, loaded.order.clocks, loaded.types)
+        if isinstance(judgement, Missing):
             raise Unfounded
         self._check_room(parsed, data)
-        clients = check_authors(person, found.clocks, self.authors, present)
+        clients = check_authors(person, judgement.clocks, self.authors, present)
         loaded.order.admit(parsed.structs)
         try:
             applied = loaded.document.apply(data)
-            self._check(found.clocks, applied.items)
+            self._check(judgement.clocks, applied.items)
         except AtollError:
             self.spoiled = True
             raise
-        loaded.types.update(found.types)
+        loaded.types.update(judgement.types)
         loaded.stored += len(applied.update)
         self.authors.update(dict.fromkeys(clients, person))
         return Admitted(applied.update, clients, applied.items)

@@ -77,15 +77,15 @@ class DashboardHomes:
     async def link(self, caller: Principal, ref: str, sandbox: str) -> SeenDashboard:
         """Have a dashboard show a sandbox, which its editors may use from then on. Raises
         `Forbidden` for who does not manage the sandbox."""
-        found = await self._sandboxes.get(caller, sandbox)
-        check_may_manage(caller, found)
+        target = await self._sandboxes.get(caller, sandbox)
+        check_may_manage(caller, target)
 
         def linked(before: Dashboard) -> Dashboard:
             check_edits(caller, before)
-            return with_linked(before, found.id)
+            return with_linked(before, target.id)
 
         return await self._dashboards.show(
-            caller, ref, linked, kind="dashboard.linked", sandbox_id=found.id
+            caller, ref, linked, kind="dashboard.linked", sandbox_id=target.id
         )
 
     async def unlink(self, caller: Principal, ref: str, sandbox: str) -> None:

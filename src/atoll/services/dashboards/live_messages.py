@@ -71,13 +71,13 @@ def send(live: LiveChannels, org_id: OrgId, dashboard_id: DashboardId, what: Liv
 def read(payload: bytes) -> LiveMessage | None:
     """Return a message, None for one that a newer replica sent."""
     try:
-        found: LiveMessage = _decoder.decode(payload)
+        message: LiveMessage = _decoder.decode(payload)
     except msgspec.MsgspecError:
         return None
-    return found
+    return message
 
 
 def changed(source: str, updates: tuple[StoredUpdate, ...]) -> Changed:
     """Return the message about stored updates, with them where they are small."""
-    size = sum(len(part) for one in updates for part in one.parts)
+    size = sum(len(part) for update in updates for part in update.parts)
     return Changed(source, updates if size <= MAX_CARRIED_BYTES else ())

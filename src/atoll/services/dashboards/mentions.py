@@ -44,25 +44,25 @@ class DashboardMentions:
         """Return what mentions the caller, on dashboards that they see."""
         names: dict[DashboardId, str | None] = {}
         async with self._ground.store.read() as rows:
-            found = await rows.dashboard_mentions.of(caller.org_id, caller.id, MAX_MENTIONED)
-            for one in {mention.dashboard_id for mention in found}:
-                names[one] = _seen_name(caller, await rows.dashboards.get(one))
-        seen = [(one, names[one.dashboard_id]) for one in found]
-        return [SeenMention(one, name) for one, name in seen if name is not None]
+            mentions = await rows.dashboard_mentions.of(caller.org_id, caller.id, MAX_MENTIONED)
+            for dashboard_id in {mention.dashboard_id for mention in mentions}:
+                names[dashboard_id] = _seen_name(caller, await rows.dashboards.get(dashboard_id))
+        seen = [(mention, names[mention.dashboard_id]) for mention in mentions]
+        return [SeenMention(mention, name) for mention, name in seen if name is not None]
 
     async def dismiss(self, caller: Principal, mention_id: str) -> None:
         """Have a mention wait no more. Raises `NotFound`."""
         async with self._ground.store.begin() as rows:
             mentions = rows.dashboard_mentions
-            found = await mentions.get(caller.org_id, caller.id, MentionId(mention_id))
-            dashboard = None if found is None else await rows.dashboards.get(found.dashboard_id)
-            if found is None or found.dismissed or dashboard is None:
+            mention = await mentions.get(caller.org_id, caller.id, MentionId(mention_id))
+            dashboard = None if mention is None else await rows.dashboards.get(mention.dashboard_id)
+            if mention is None or mention.dismissed or dashboard is None:
                 raise NotFound(f"Nothing mentions you as {mention_id[:80]!r} any more.")
-            if found.kind is MentionKind.TODO:
-                await mentions.put(replace(found, dismissed=True))
+            if mention.kind is MentionKind.TODO:
+                await mentions.put(replace(mention, dismissed=True))
             else:
-                await mentions.remove(found.id)
-            await self._report(rows, caller, "dashboard.mention_ended", found, dashboard)
+                await mentions.remove(mention.id)
+            await self._report(rows, caller, "dashboard.mention_ended", mention, dashboard)
         self._announce(dashboard)
 
     async def note(
@@ -78,8 +78,8 @@ class DashboardMentions:
         self, rows: Transaction, actor: Principal, dashboard: Dashboard, comment: DashboardComment
     ) -> None:
         """Remove what a comment mentions, in the caller's transaction."""
-        for one in await rows.dashboard_mentions.of_comment(dashboard.id, comment.id):
-            await self._end(rows, actor, one, dashboard)
+        for mention in await rows.dashboard_mentions.of_comment(dashboard.id, comment.id):
+            await self._end(rows, actor, mention, dashboard)
 
     async def follow(
         self,
@@ -91,14 +91,14 @@ class DashboardMentions:
         """Note whose todos these items became, and whose they are no more, in the caller's
         transaction. Returns whether anybody is to be told."""
         todos = {
-            one: fields
-            for one, fields in items.items()
+            item_id: fields
+            for item_id, fields in items.items()
             if fields is None or fields.get("kind") == "todo"
         }
         if not todos:
             return False
-        found = await rows.dashboard_mentions.of_todos(dashboard.id, todos)
-        known, told = {one.item_id: one for one in found}, False
+        mentions = await rows.dashboard_mentions.of_todos(dashboard.id, todos)
+        known, changed = {mention.item_id: mention for mention in mentions}, False
         for item_id, fields in todos.items():
             before, wanted = known.get(item_id), assignment_of(fields)
             if before is not None and wanted is not None and before.person == wanted.person:
@@ -108,8 +108,8 @@ class DashboardMentions:
                 await self._end(rows, author, before, dashboard)
             if wanted is not None:
                 await self._assign(rows, author, dashboard, item_id=item_id, wanted=wanted)
-            told = True
-        return told
+            changed = True
+        return changed
 
     async def _reword(self, rows: Transaction, mention: DashboardMention, text: str) -> None:
         if text != mention.text and not mention.dismissed:

@@ -62,9 +62,13 @@ class DashboardPanes:
             showing = [] if sandbox is None else await rows.dashboards.showing(sandbox_id)
         if sandbox is None:
             return None
-        for one in showing:
-            shows = one.org_id == sandbox.org_id and shows_sandbox(one, sandbox_id)
-            if shows and watches_panes(current, one) and await self._has(one, (ref, terminal_id)):
+        for dashboard in showing:
+            shows = dashboard.org_id == sandbox.org_id and shows_sandbox(dashboard, sandbox_id)
+            if (
+                shows
+                and watches_panes(current, dashboard)
+                and await self._has(dashboard, (ref, terminal_id))
+            ):
                 return Principal(sandbox.org_id, sandbox.owner, ActorKind.PERSON)
         return None
 
@@ -97,9 +101,9 @@ class DashboardPanes:
             # Who asks meanwhile waits instead of reading it, too.
             self._known[dashboard_id] = _Known(begun, before.seq, before.panes)
         loaded = await self._documents.load(dashboard_id)
-        found = await self._documents.beside(partial(_panes, loaded.document))
-        self._known[dashboard_id] = _Known(begun, loaded.seq, found)
-        return found
+        panes = await self._documents.beside(partial(_panes, loaded.document))
+        self._known[dashboard_id] = _Known(begun, loaded.seq, panes)
+        return panes
 
 
 def _panes(document: Document) -> frozenset[Pane]:

@@ -56,35 +56,35 @@ class Presences:
 
     def here(self) -> tuple[PresentClient, ...]:
         """Return the clients that are connected here."""
-        found = (seen for seen in self._seen.values() if seen.here is not None)
-        return tuple(_present_client(seen) for seen in found)
+        clients = (seen for seen in self._seen.values() if seen.here is not None)
+        return tuple(_present_client(seen) for seen in clients)
 
     def take_changes(self) -> PresenceChanges:
         """Return what changed since the last call. Clients that are gone are forgotten."""
-        for_clients = [self._seen[one].presence for one in self._changed]
-        for_replicas = tuple(_present_client(self._seen[one]) for one in self._changed_here)
-        for one in self._changed:
-            if not _is_there(self._seen[one]):
-                del self._seen[one]
+        for_clients = [self._seen[client].presence for client in self._changed]
+        for_replicas = tuple(_present_client(self._seen[client]) for client in self._changed_here)
+        for client in self._changed:
+            if not _is_there(self._seen[client]):
+                del self._seen[client]
         self._changed.clear()
         self._changed_here.clear()
         return for_clients, for_replicas
 
-    def hear(self, connection: RoomConnection, said: Presence, now: datetime) -> bool:
+    def hear(self, connection: RoomConnection, update: Presence, now: datetime) -> bool:
         """Note what a connection says of its client, and return whether it is news. What it says
         of other clients, as providers do when they pass on what they received, is left out.
         Raises `Invalid` and `LimitReached`."""
-        if connection.client is None and self._is_free(said.client, connection):
-            connection.client = said.client
-        known = self._seen.get(said.client)
-        if said.client != connection.client:
+        if connection.client is None and self._is_free(update.client, connection):
+            connection.client = update.client
+        known = self._seen.get(update.client)
+        if update.client != connection.client:
             return False
-        if known is not None and said.clock <= known.presence.clock:
+        if known is not None and update.clock <= known.presence.clock:
             return False
         caller = connection.caller
         name = presence_name(caller)
-        state = own_state(said.state, caller.id, name, edits=connection.role.edits)
-        presence = Presence(said.client, said.clock, state)
+        state = own_state(update.state, caller.id, name, edits=connection.role.edits)
+        presence = Presence(update.client, update.clock, state)
         here = None if state == GONE else connection
         self._put(_Seen(presence, caller.id, name, here, now), local=True)
         return True
@@ -100,15 +100,15 @@ class Presences:
 
     def hear_replica(self, clients: tuple[PresentClient, ...], now: datetime) -> None:
         """Note what another replica says of its clients."""
-        for one in clients:
-            known = self._seen.get(one.client)
-            if known is not None and (known.here or one.clock <= known.presence.clock):
+        for client in clients:
+            known = self._seen.get(client.client)
+            if known is not None and (known.here or client.clock <= known.presence.clock):
                 continue
-            if known is None and (one.state == GONE or len(self._seen) >= MAX_REMOTE):
+            if known is None and (client.state == GONE or len(self._seen) >= MAX_REMOTE):
                 continue
-            presence = Presence(one.client, one.clock, one.state)
-            person = PrincipalId(one.person)
-            self._put(_Seen(presence, person, one.name, None, now), local=False)
+            presence = Presence(client.client, client.clock, client.state)
+            person = PrincipalId(client.person)
+            self._put(_Seen(presence, person, client.name, None, now), local=False)
 
     def forget_silent(self, now: datetime) -> None:
         """Note the clients of other replicas that said nothing for too long as gone."""

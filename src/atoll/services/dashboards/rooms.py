@@ -118,8 +118,8 @@ class Room:
     def enter(self, connection: RoomConnection) -> None:
         """Add a connection; nothing is sent to it before `welcome`. Raises `LimitReached`."""
         connections, person = self._audience.connections, connection.caller.id
-        own = sum(one.caller.id == person for one in connections)
-        guests = sum(one.caller.guest_access is not None for one in connections)
+        own = sum(other.caller.id == person for other in connections)
+        guests = sum(other.caller.guest_access is not None for other in connections)
         crowded = connection.caller.guest_access is not None and guests >= MAX_GUEST_CONNECTIONS
         if crowded or len(connections) >= MAX_CONNECTIONS or own >= MAX_OWN_CONNECTIONS:
             raise LimitReached("this dashboard has too many connections: close a tab of it")
@@ -128,15 +128,17 @@ class Room:
     def welcome(self, connection: RoomConnection, limits: dict[str, int]) -> None:
         """Greet a connection: its role, who is here, and what the server lacks of its document."""
         connection.open()
-        people = {one.caller.id: presence_name(one.caller) for one in self._audience.connections}
+        people = {
+            other.caller.id: presence_name(other.caller) for other in self._audience.connections
+        }
         connection.tell(
             "welcome",
             role=connection.role.value,
             name=self._audience.dashboard.name,
             limits=limits,
             people=[
-                {"id": one, "name": name, "colour": colour_of(one)}
-                for one, name in sorted(people.items())
+                {"id": person_id, "name": name, "colour": colour_of(person_id)}
+                for person_id, name in sorted(people.items())
             ],
         )
         if connection.role.edits:
@@ -183,8 +185,8 @@ class Room:
                 connection.in_hand += 1
                 await self._work.put(Arrival(connection, parsed, update))
             case AwarenessUpdate(said):
-                for one in said:
-                    presences.hear(connection, one, self._ports.ground.clock.now())
+                for presence in said:
+                    presences.hear(connection, presence, self._ports.ground.clock.now())
             case AwarenessQuery():
                 connection.show(presences.all())
 
@@ -231,20 +233,20 @@ class Room:
     async def _listen(self, live: LiveSubscription) -> None:
         while True:
             payload = await live.receive()
-            said = None if isinstance(payload, Missed) else read(payload)
-            if said is None:
+            message = None if isinstance(payload, Missed) else read(payload)
+            if message is None:
                 await self._work.put(Look())
-            elif said.source != self._ports.replica:
-                await self._hear(said)
+            elif message.source != self._ports.replica:
+                await self._hear(message)
 
-    async def _hear(self, said: LiveMessage) -> None:
+    async def _hear(self, message: LiveMessage) -> None:
         presences = self._audience.presences
-        match said:
+        match message:
             case Changed():
-                await self._work.put(Look(said.updates))
+                await self._work.put(Look(message.updates))
             case Present():
-                presences.hear_replica(said.clients, self._ports.ground.clock.now())
-                if said.asks:
+                presences.hear_replica(message.clients, self._ports.ground.clock.now())
+                if message.asks:
                     self._work.tell(Present(self._ports.replica, presences.here()))
             case Reconsider():
                 self._reconsider.set()
@@ -321,11 +323,11 @@ class Room:
 
 def _reason(error: Exception, dashboard: Dashboard) -> AtollError:
     """Return the error that connections are closed with."""
-    found: BaseException = error
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]
-    if isinstance(found, AtollError):
-        return found
+    cause: BaseException = error
+    while isinstance(cause, BaseExceptionGroup):
+        cause = cause.exceptions[0]
+    if isinstance(cause, AtollError):
+        return cause
     _log.error("dashboard_failed", dashboard=dashboard.id, exc_info=error)
     return Unavailable("the dashboard cannot be served now: connect again")
 
@@ -357,8 +359,8 @@ class Rooms:
         """Yield an open dashboard and the caller's connection to it. Raises `NotFound`,
         `LimitReached`, and `Unavailable`."""
         async with self._store.read() as rows:
-            found = await rows.dashboards.get(DashboardId(dashboard_id))
-        dashboard = check_seen(caller, found, dashboard_id)
+            row = await rows.dashboards.get(DashboardId(dashboard_id))
+        dashboard = check_seen(caller, row, dashboard_id)
         role = role_of(caller, dashboard)
         if role is None:
             raise unknown(dashboard_id)

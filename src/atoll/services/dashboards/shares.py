@@ -45,18 +45,20 @@ class DashboardShares:
             dashboard_id=dashboard.id,
             terminals=terminals,
         )
-        told: dict[str, Json] = {
+        payload: dict[str, Json] = {
             "role": share.role.value,
             "expires_at": share.expires_at.isoformat(),
             "terminals": terminals,
         }
         if share.name:
-            told["label"] = share.name
+            payload["label"] = share.name
         async with self._ground.store.begin() as rows:
             # Again: it may have been deleted, and its links revoked, since it was looked at.
             check_manages(caller, await self._dashboards.find(rows, caller, ref))
             await add_link(rows, share, now)
-            await rows.events.append((share_event(self._ground, "created", share, caller, told),))
+            await rows.events.append(
+                (share_event(self._ground, "created", share, caller, payload),)
+            )
         self._dashboards.announce(dashboard)
         return share, secret
 

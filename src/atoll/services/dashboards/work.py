@@ -155,10 +155,10 @@ class DocumentWork:
             while len(batch) < MAX_BATCH and not self._tasks.empty():
                 batch.append(self._tasks.get_nowait())
             await self._do(batch)
-            arrivals = [one for one in batch if isinstance(one, Arrival)]
+            arrivals = [job for job in batch if isinstance(job, Arrival)]
             for arrival in arrivals:
                 arrival.connection.note_handled()
-            if any(isinstance(one, Stop) for one in batch):
+            if any(isinstance(job, Stop) for job in batch):
                 return
             loaded = self._edited.loaded
             if loaded.updates >= COMPACT_UPDATES:
@@ -189,10 +189,10 @@ class DocumentWork:
                 case Stop():
                     pass
         await self._store(done)
-        for one in done.syncs:
-            find = partial(self._edited.loaded.document.missing, one.clocks)
+        for sync in done.syncs:
+            find = partial(self._edited.loaded.document.missing, sync.clocks)
             update = await self._ports.documents.beside(find)
-            one.connection.send(spell_frame(SyncStep2(update)), is_document=True)
+            sync.connection.send(spell_frame(SyncStep2(update)), is_document=True)
 
     async def _admit(self, arrival: Arrival, done: _Batch) -> None:
         """Judge and apply one update, or refuse it."""
@@ -230,7 +230,7 @@ class DocumentWork:
     async def _applied(self, arrival: Arrival) -> Admitted:
         edited, person = self._edited, arrival.connection.caller.id
         people = self._audience.presences.people
-        others = {client: one for client, one in people.items() if one != person}
+        others = {client: author for client, author in people.items() if author != person}
         return await self._ports.documents.beside(
             partial(edited.admit, person, arrival.parsed, arrival.data, present=others)
         )
@@ -253,7 +253,7 @@ class DocumentWork:
         """Store what was admitted, then show it to others. Updates of who may not edit any more are
         refused, and those of the others stored."""
         admitted, done.admitted = done.admitted, []
-        writes = [one for one in admitted if one[1].update]
+        writes = [write for write in admitted if write[1].update]
         refused = await self._write(writes) if writes else frozenset()
         if not refused:
             for arrival, _ in admitted:
@@ -270,19 +270,24 @@ class DocumentWork:
     async def _write(self, writes: list[tuple[Arrival, Admitted]]) -> frozenset[PrincipalId]:
         """Store updates and show them; nothing where somebody may not write, who is returned."""
         callers = {arrival.connection.caller.id: arrival.connection.caller for arrival, _ in writes}
-        current = {one: await self._ports.memberships.current(who) for one, who in callers.items()}
+        current = {
+            person_id: await self._ports.memberships.current(who)
+            for person_id, who in callers.items()
+        }
         stored: list[StoredUpdate] = []
         async with self._ports.ground.store.begin() as rows:
             dashboard = await rows.dashboards.get(self._audience.dashboard.id)
             if dashboard is None or dashboard.deleted_at is not None:
                 raise unknown(self._audience.dashboard.id)
-            refused = frozenset(one for one, who in current.items() if not _edits(who, dashboard))
+            refused = frozenset(
+                person_id for person_id, who in current.items() if not _edits(who, dashboard)
+            )
             if refused:
                 return refused
             missed = await rows.documents.head(dashboard.id) != self.seq
             stored += await self._append(rows, dashboard, writes)
-            told = await self._mention(rows, dashboard, writes)
-        if told:
+            mentions_changed = await self._mention(rows, dashboard, writes)
+        if mentions_changed:
             self._ports.ground.bus.announce((dashboard_stream(dashboard.id),))
         if missed:
             await self._catch_up(())
@@ -315,30 +320,34 @@ class DocumentWork:
     ) -> bool:
         """Note whose todos the written items are. Returns whether anybody is to be told."""
         document = self._edited.loaded.document
-        authors = {item: arrival.connection.caller for arrival, one in writes for item in one.items}
-        told = False
-        for author in {one.id: one for one in authors.values()}.values():
-            mine = [one for one, who in authors.items() if who.id == author.id]
+        authors = {
+            item: arrival.connection.caller
+            for arrival, admission in writes
+            for item in admission.items
+        }
+        is_changed = False
+        for author in {person.id: person for person in authors.values()}.values():
+            mine = [item_id for item_id, who in authors.items() if who.id == author.id]
             items = await self._ports.documents.beside(partial(_items, document, mine))
-            told |= await self._ports.mentions.follow(rows, author, dashboard, items)
-        return told
+            is_changed |= await self._ports.mentions.follow(rows, author, dashboard, items)
+        return is_changed
 
-    async def _catch_up(self, said: tuple[StoredUpdate, ...]) -> None:
+    async def _catch_up(self, updates: tuple[StoredUpdate, ...]) -> None:
         """Apply what others stored, and show it to the connections here."""
         loaded = self._edited.loaded
-        fresh = [one for one in said if one.seq > loaded.seq]
-        if said and not fresh:
+        fresh = [update for update in updates if update.seq > loaded.seq]
+        if updates and not fresh:
             return
-        found: Sequence[StoredUpdate] | None = fresh
+        unread: Sequence[StoredUpdate] | None = fresh
         if not fresh or fresh[0].seq != loaded.seq + 1:
-            found = await self._ports.documents.since(self._audience.dashboard.id, loaded.seq)
-        if found is None:
+            unread = await self._ports.documents.since(self._audience.dashboard.id, loaded.seq)
+        if unread is None:
             await self._reload(_Batch())
             return
-        await self._ports.documents.beside(partial(loaded.follow_all, found))
-        for part in (part for one in found for part in one.parts):
+        await self._ports.documents.beside(partial(loaded.follow_all, unread))
+        for part in (part for update in unread for part in update.parts):
             self._audience.broadcast(part)
-        if found:
+        if unread:
             self._durable = dict(loaded.order.clocks)
 
     def tell(self, what: LiveMessage) -> None:
@@ -348,7 +357,7 @@ class DocumentWork:
 
 
 def _items(document: Document, ids: Iterable[str]) -> dict[str, Fields | None]:
-    return {one: document.item(one) for one in ids}
+    return {item_id: document.item(item_id) for item_id in ids}
 
 
 def _edits(caller: Principal | None, dashboard: Dashboard) -> bool:

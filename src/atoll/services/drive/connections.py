@@ -81,10 +81,10 @@ class DriveConnections:
         """Return whether the caller's account is connected."""
         check_person(caller)
         async with self._ground.store.read() as rows:
-            kept = await _kept(rows, caller)
-        if kept is None:
+            entry = await _kept(rows, caller)
+        if entry is None:
             return DriveStatus(self._drive is not None)
-        secret = kept.secret
+        secret = entry.secret
         return DriveStatus(self._drive is not None, secret.use.target, secret.updated_at)
 
     def begin(self, caller: Principal, session: str | None, redirect_uri: str) -> tuple[str, str]:
@@ -128,28 +128,28 @@ class DriveConnections:
         """Have the drive end the consent, and drop the token. Returns false when the drive could
         not be reached: the person then ends the consent there."""
         check_person(caller)
-        kept = await self._mine(caller)
+        entry = await self._mine(caller)
         try:
-            await self.drive.revoke(self._value(kept))
+            await self.drive.revoke(self._value(entry))
             revoked = True
         except AtollError:
             revoked = False
-        await self._drop(caller, kept.secret, "revoked" if revoked else "dropped")
+        await self._drop(caller, entry.secret, "revoked" if revoked else "dropped")
         return revoked
 
     async def access(self, caller: Principal) -> DriveAccess:
         """Return a token for some minutes. A consent that ended at the drive is disconnected."""
         check_person(caller)
-        drive, kept = self.drive, await self._mine(caller)
-        now, place = self._ground.clock.now(), (kept.secret.id, kept.secret.version)
+        drive, entry = self.drive, await self._mine(caller)
+        now, place = self._ground.clock.now(), (entry.secret.id, entry.secret.version)
         known = self._accesses.get(place)
         if known is not None and known.expires_at - _MARGIN > now:
             return known
         try:
-            access = await drive.access(self._value(kept))
+            access = await drive.access(self._value(entry))
         except Forbidden as error:
             if error.code == "drive_ended":
-                await self._drop(caller, kept.secret, "ended")
+                await self._drop(caller, entry.secret, "ended")
             raise
         if len(self._accesses) >= MAX_KEPT:
             self._accesses.clear()
@@ -158,17 +158,17 @@ class DriveConnections:
 
     def forget(self, access: DriveAccess) -> None:
         """Forget a token that the drive refused."""
-        self._accesses = {at: one for at, one in self._accesses.items() if one != access}
+        self._accesses = {at: known for at, known in self._accesses.items() if known != access}
 
     async def _mine(self, caller: Principal) -> Kept:
         async with self._ground.store.read() as rows:
-            kept = await _kept(rows, caller)
-        if kept is None:
+            entry = await _kept(rows, caller)
+        if entry is None:
             raise NotFound(
                 "Your Google Drive is not connected: `atoll drive connect` shows how.",
                 code="not_connected",
             )
-        return kept
+        return entry
 
     async def _keep(self, caller: Principal, account: str, value: str) -> None:
         now = self._ground.clock.now()
@@ -198,8 +198,8 @@ class DriveConnections:
 
     async def _drop(self, caller: Principal, secret: Secret, how: str) -> None:
         async with self._ground.store.begin() as rows:
-            kept = await _kept(rows, caller)
-            if kept is None or kept.secret.version != secret.version:
+            entry = await _kept(rows, caller)
+            if entry is None or entry.secret.version != secret.version:
                 return  # connected anew meanwhile
             await rows.secrets.remove(secret.id)
             await self._note(rows, caller, secret, "drive.disconnected", {"how": how})
@@ -219,8 +219,8 @@ class DriveConnections:
         draft = draft_of(note, caller, at=ground.clock.now(), event_id=ground.ids.event())
         await rows.events.append((draft,))
 
-    def _value(self, kept: Kept) -> str:
-        return self._vault.open(kept.sealed, bound_to(kept.secret))
+    def _value(self, entry: Kept) -> str:
+        return self._vault.open(entry.sealed, bound_to(entry.secret))
 
     def _closed(self, begun: BegunConnection) -> str:
         sealed = self._vault.seal(msgspec.json.encode(begun).decode(), _BOUND)
@@ -245,9 +245,9 @@ def check_person(caller: Principal) -> None:
 
 
 async def _kept(rows: Transaction, caller: Principal) -> Kept | None:
-    for one in await rows.secrets.sealed(caller.org_id, caller.id):
-        if one.secret.use.purpose is Purpose.DRIVE and one.secret.owner == caller.id:
-            return one
+    for entry in await rows.secrets.sealed(caller.org_id, caller.id):
+        if entry.secret.use.purpose is Purpose.DRIVE and entry.secret.owner == caller.id:
+            return entry
     return None
 
 

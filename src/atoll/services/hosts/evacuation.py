@@ -118,8 +118,10 @@ def _why(decision: Decision) -> str:
     named = decision.request.host
     if named is not None:
         return f"host {named} was chosen for it by name: it goes nowhere else"
-    told = "; ".join(
-        f"{one.candidate.host or one.candidate.extension}: {', '.join(one.reasons)}"
-        for one in decision.verdicts
+    reasons = "; ".join(
+        f"{verdict.candidate.host or verdict.candidate.extension}: {', '.join(verdict.reasons)}"
+        for verdict in decision.verdicts
     )
-    return f"no other host takes it ({told})" if told else "there is no other host of its kind"
+    return (
+        f"no other host takes it ({reasons})" if reasons else "there is no other host of its kind"
+    )

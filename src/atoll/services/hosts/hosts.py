@@ -152,9 +152,9 @@ class Hosts:
             return await self._machines.examine(host)
         if host.kind is HostKind.DESKTOP:
             raise Failed(f"host {host.name} is a desktop: it is there while its person links it")
-        found, _ = await self._findings()
-        problems = tuple(one.text for one in found if one.level == "fail")
-        lacks = tuple(one.text for one in found if one.level == "warn")
+        findings, _ = await self._findings()
+        problems = tuple(finding.text for finding in findings if finding.level == "fail")
+        lacks = tuple(finding.text for finding in findings if finding.level == "warn")
         return HostCheck(True, None, not problems, problems, lacks)
 
     async def change(self, caller: Principal, ref: str, traits: HostTraits) -> HostReport:
@@ -187,8 +187,8 @@ class Hosts:
                 field="fingerprint",
             )
 
-        async def pin(_rows: Transaction, found: Host) -> Host:
-            return replace(found, host_key=read_host_key(key))
+        async def pin(_rows: Transaction, host: Host) -> Host:
+            return replace(host, host_key=read_host_key(key))
 
         report = await self._changed(caller, ref, "host.trusted", pin)
         return HostTrust(host.name, fingerprint(report.host.host_key), prints)
@@ -215,7 +215,11 @@ class Hosts:
             if host.name == LOCAL:
                 raise Conflict("`local` is this machine, which stays: drain it to keep it free")
             # Nothing is sent to a host that is not trusted: what rests there does not hold it.
-            there = [one for one in await rows.hosts.sandboxes(host.name) if not one.leftovers]
+            there = [
+                sandbox
+                for sandbox in await rows.hosts.sandboxes(host.name)
+                if not sandbox.leftovers
+            ]
             if there:
                 raise Conflict(
                     f"host {host.name} has sandboxes ({len(there)}, such as {there[0].name}): "
@@ -260,12 +264,12 @@ class Hosts:
         self, rows: Transaction, caller: Principal, host: Host, traits: HostTraits
     ) -> Host:
         """Return a host with what is said of it. Raises `Invalid`."""
-        found = await _with_traits(rows, host, traits)
+        after = await _with_traits(rows, host, traits)
         if traits.profile:
             # The sandboxes of its organization are to have this profile.
-            there = replace(caller, org_id=found.organization or caller.org_id)
+            there = replace(caller, org_id=after.organization or caller.org_id)
             await check_profile(self._find_profile, there, traits.profile, field="profile")
-        return found
+        return after
 
     async def _to(self, caller: Principal, ref: str, state: HostState, kind: str) -> HostReport:
         async def change(_rows: Transaction, host: Host) -> Host:
@@ -345,29 +349,29 @@ def _check_free(made: Host, there: Sequence[Host]) -> None:
 
 async def _with_traits(rows: Transaction, host: Host, traits: HostTraits) -> Host:
     """Return a host with what is said of it. Raises `Invalid`."""
-    found = host
+    after = host
     if traits.region is not None:
         region = read_word(traits.region, field="region") if traits.region else ""
-        found = replace(found, region=region)
+        after = replace(after, region=region)
     if traits.labels is not None:
-        found = replace(found, labels=read_labels(dict(traits.labels)))
+        after = replace(after, labels=read_labels(dict(traits.labels)))
     if traits.capacity is not None:
-        found = replace(found, capacity=read_capacity(traits.capacity))
+        after = replace(after, capacity=read_capacity(traits.capacity))
     if traits.overcommit is not None:
-        found = replace(found, overcommit=read_overcommit(traits.overcommit))
+        after = replace(after, overcommit=read_overcommit(traits.overcommit))
     if traits.cost_per_hour is not None:
-        found = replace(found, cost_per_hour=traits.cost_per_hour)
+        after = replace(after, cost_per_hour=traits.cost_per_hour)
     if traits.organization is not None:
-        found = replace(found, organization=await _organization(rows, traits.organization))
+        after = replace(after, organization=await _organization(rows, traits.organization))
     if traits.profile is not None:
-        found = replace(found, profile=profile_id(traits.profile) if traits.profile else None)
-    return found
+        after = replace(after, profile=profile_id(traits.profile) if traits.profile else None)
+    return after
 
 
 async def _organization(rows: Transaction, ref: str) -> OrgId | None:
     if not ref:
         return None
-    found = await rows.organizations.get(ref)
-    if found is None and ref != PERSONAL_ORG:
+    organization = await rows.organizations.get(ref)
+    if organization is None and ref != PERSONAL_ORG:
         raise Invalid(f"there is no organization {ref[:80]!r}", field="organization")
-    return PERSONAL_ORG if found is None else found.id
+    return PERSONAL_ORG if organization is None else organization.id

@@ -48,13 +48,13 @@ class Strays:
 
     async def listed(self) -> StrayList:
         """Return the strays there are now."""
-        found, problems = await self._list_places()
-        shown = tuple((extension.name, place) for extension, place in found[:MAX_STRAYS])
-        return StrayList(shown, len(found), tuple(problems))
+        strays, problems = await self._list_places()
+        shown = tuple((extension.name, place) for extension, place in strays[:MAX_STRAYS])
+        return StrayList(shown, len(strays), tuple(problems))
 
     async def end(self) -> Reaped:
         """End every stray. One that cannot be ended is told, and ends by its deadline."""
-        found, problems = await self._list_places()
+        strays, problems = await self._list_places()
         room = asyncio.Semaphore(AT_ONCE)
 
         async def ended(extension: Rents, place: RentedPlace) -> bool:
@@ -65,12 +65,12 @@ class Strays:
                     problems.append(error.message)
                     return False
 
-        done = await asyncio.gather(*(ended(extension, place) for extension, place in found))
-        _log.info("strays_ended", ended=sum(done), of=len(found))
+        done = await asyncio.gather(*(ended(extension, place) for extension, place in strays))
+        _log.info("strays_ended", ended=sum(done), of=len(strays))
         return Reaped(sum(done), tuple(dict.fromkeys(problems))[:MAX_STRAYS])
 
     async def _list_places(self) -> tuple[list[tuple[Rents, RentedPlace]], list[str]]:
-        found: list[tuple[Rents, RentedPlace]] = []
+        strays: list[tuple[Rents, RentedPlace]] = []
         problems: list[str] = []
         for extension in self._renting():
             try:
@@ -79,12 +79,12 @@ class Strays:
                 problems.append(f"{extension.name}: {error.message}")
                 continue
             used = await self._used(places)
-            found += [(extension, place) for place in places if place.sandbox_id not in used]
-        return found, problems
+            strays += [(extension, place) for place in places if place.sandbox_id not in used]
+        return strays, problems
 
     def _renting(self) -> list[Rents]:
         named = {extension.name: extension for extension in self._extensions.values()}
-        return [one for _, one in sorted(named.items()) if isinstance(one, Rents)]
+        return [extension for _, extension in sorted(named.items()) if isinstance(extension, Rents)]
 
     async def _used(self, places: Iterable[RentedPlace]) -> set[SandboxId]:
         """Return the sandboxes that may still need their machine: all that are not destroyed."""

@@ -89,11 +89,13 @@ class EndReports:
         places = await self._unpulled.of(LOCAL_PERSON, sandbox_id)
         if not places and not held:
             return
-        told = _event_payload(sandbox, places, [one.pushed.branch for one in held if one.pushed])
+        payload = _event_payload(
+            sandbox, places, [worktree.pushed.branch for worktree in held if worktree.pushed]
+        )
         ground, stream = self._ground, sandbox_stream(sandbox.id)
         draft = EventDraft(
             ground.ids.event(), stream, "sandbox.unpulled", ground.clock.now(), sandbox.org_id,
-            sandbox.owner, SYSTEM, None, told,
+            sandbox.owner, SYSTEM, None, payload,
         )  # fmt: skip
         async with ground.store.begin() as rows:
             await rows.events.append((draft,))
@@ -117,7 +119,7 @@ def _event_payload(
         "generation": sandbox.generation,
         "state": sandbox.state.value,
         "expires_at": end.isoformat(),
-        "places": [_place(one) for one in places],
+        "places": [_place(place) for place in places],
         "pushed": list(pushed),
     }
 

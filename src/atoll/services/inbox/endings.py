@@ -59,11 +59,13 @@ class Endings:
         query = SandboxQuery(caller.org_id, caller.id, (*LIVE, *KEPT), None, MAX_SANDBOXES)
         async with self._ground.store.read() as rows:
             there = await rows.sandboxes.page(query)
-        ending = [one for one in there if one.owner == caller.id and end_waits(one)]
+        ending = [sandbox for sandbox in there if sandbox.owner == caller.id and end_waits(sandbox)]
         self._forget()
         async with asyncio.TaskGroup() as tasks:
-            looks = [tasks.create_task(self._work(caller, one)) for one in ending]
-        return [item_of_end(one, look.result()) for one, look in zip(ending, looks, strict=True)]
+            looks = [tasks.create_task(self._work(caller, sandbox)) for sandbox in ending]
+        return [
+            item_of_end(sandbox, look.result()) for sandbox, look in zip(ending, looks, strict=True)
+        ]
 
     async def answer(self, caller: Principal, item: InboxItem, option: str | None) -> None:
         """Extend the sandbox of an item, or let it end. Raises `Invalid` for another option."""
@@ -74,37 +76,39 @@ class Endings:
         sandbox = await self._sandboxes.get(caller, sandbox_id)
         more = extension_of(sandbox)
         if option != EXTEND or not more:
-            known = ", ".join(one.id for one in item.options)
+            known = ", ".join(option.id for option in item.options)
             raise Invalid(f"{item.id} takes one of: {known}", field="option")
         await self._sandboxes.extend_ttl(caller, sandbox.id, more)
 
     async def _work(self, caller: Principal, sandbox: Sandbox) -> tuple[str, ...]:
         async with self._room:
-            found = self._found.get(sandbox.id)
-            if found is None:
+            listing = self._found.get(sandbox.id)
+            if listing is None:
                 lines = await self._looked(caller, sandbox)
                 fresh = FRESH_FOR if sandbox.state in RUNNING else AT_REST_FOR
-                found = _Found(self._ground.clock.now() + fresh, lines)
-                self._found[sandbox.id] = found
-            return found.lines
+                listing = _Found(self._ground.clock.now() + fresh, lines)
+                self._found[sandbox.id] = listing
+            return listing.lines
 
     async def _looked(self, caller: Principal, sandbox: Sandbox) -> tuple[str, ...]:
         lines: list[str] = []
         try:
             async with asyncio.timeout(LOOK_SECONDS):
                 held = await self._pushes.of(caller, sandbox.id)
-                lines += [_held(one.pushed) for one in held if one.pushed]
+                lines += [_held(worktree.pushed) for worktree in held if worktree.pushed]
                 lines += [_summary(place) for place in await self._unpulled.of(caller, sandbox.id)]
         except AtollError as error:
             lines.append(f"the work in it cannot be listed: {error.message}")
         except TimeoutError:
-            said = spell_duration(int(LOOK_SECONDS))
-            lines.append(f"the work in it cannot be listed: it did not answer within {said}")
+            limit = spell_duration(int(LOOK_SECONDS))
+            lines.append(f"the work in it cannot be listed: it did not answer within {limit}")
         return tuple(lines) or ("nothing in it is missing outside",)
 
     def _forget(self) -> None:
         now = self._ground.clock.now()
-        for sandbox_id in [one for one, found in self._found.items() if found.until <= now]:
+        for sandbox_id in [
+            sandbox_id for sandbox_id, listing in self._found.items() if listing.until <= now
+        ]:
             del self._found[sandbox_id]
 
 
@@ -114,15 +118,15 @@ def _held(push: HeldPush) -> str:
 
 def _summary(place: UnpulledPlace) -> str:
     files = len(place.changed) + len(place.untracked) + place.more
-    said = []
+    parts = []
     if place.commits:
-        said.append(f"{_count(place.commits, 'commit')} up to {(place.tip or '')[:12]}")
+        parts.append(f"{_count(place.commits, 'commit')} up to {(place.tip or '')[:12]}")
     if place.stashes:
-        said.append(_count(place.stashes, "stash", "stashes"))
+        parts.append(_count(place.stashes, "stash", "stashes"))
     if files:
-        said.append(_count(files, "file"))
+        parts.append(_count(files, "file"))
     subject = f": {place.subject}" if place.subject else ""
-    return f"only in {place.path}: {', '.join(said)}{subject}"
+    return f"only in {place.path}: {', '.join(parts)}{subject}"
 
 
 def _count(number: int, noun: str, several: str = "") -> str:

@@ -97,22 +97,25 @@ class Inbox:
         """Return what waits for the caller, the longest waiting first."""
         placed = await self._statuses.all(caller)
         pending = await self._approvals.list(caller, verdicts=(ApprovalState.PENDING,))
-        items = [item_of_approval(one, _asker(placed, one.requester)) for one in pending.rows]
-        items += [await self._agent_item(caller, one) for one in placed if _calls(one)]
+        items = [
+            item_of_approval(approval, _asker(placed, approval.requester))
+            for approval in pending.rows
+        ]
+        items += [await self._agent_item(caller, agent) for agent in placed if _calls(agent)]
         items += await self._push_items(caller)
         items += await self._endings.items(caller)
-        items += [item_of_setup(one) for one in await self._held_up(caller)]
+        items += [item_of_setup(sandbox) for sandbox in await self._held_up(caller)]
         items += [
-            item_of_mention(one.mention, one.dashboard_name)
-            for one in await self._mentions.of(caller)
+            item_of_mention(seen.mention, seen.dashboard_name)
+            for seen in await self._mentions.of(caller)
         ]
-        items += [item_of_login(one) for one in await self._logins.broken(caller)]
-        return sorted(items, key=lambda one: one.since)
+        items += [item_of_login(login) for login in await self._logins.broken(caller)]
+        return sorted(items, key=lambda item: item.since)
 
     async def _push_items(self, caller: Principal) -> Sequence[InboxItem]:
         held = await self._pushes.waiting(caller)
         ordered = await self._pulls.waiting(caller) if held else frozenset()
-        return [item_of_push(_pushed(one, ordered)) for one in held]
+        return [item_of_push(_pushed(worktree, ordered)) for worktree in held]
 
     async def get(self, caller: Principal, item_id: str) -> InboxItem:
         """Return one item. Raises `NotFound` for one that no longer waits."""
@@ -178,21 +181,25 @@ class Inbox:
 
     async def _follow(self, caller: Principal, item: InboxItem, answer: InboxAnswer) -> None:
         """Drop a held push, or order its pull."""
-        for kept in await self._pushes.waiting(caller):
-            if kept.id != item.id or kept.pushed is None:
+        for worktree in await self._pushes.waiting(caller):
+            if worktree.id != item.id or worktree.pushed is None:
                 continue
             if answer.option == DROP:
-                await self._pushes.drop(kept)
+                await self._pushes.drop(worktree)
             elif answer.option == PULL:
-                draft = _draft(kept, kept.pushed)
-                await self._pulls.order(caller, kept.sandbox_id, draft)
+                draft = _draft(worktree, worktree.pushed)
+                await self._pulls.order(caller, worktree.sandbox_id, draft)
             else:
                 raise Invalid(f"{item.id} takes one of: {PULL}, {DROP}", field="option")
 
     async def _held_up(self, caller: Principal) -> Sequence[Sandbox]:
         """Return the caller's sandboxes whose task waits behind a failed set-up."""
         page = await self._sandboxes.list(caller, states=tuple(RUNNING), limit=MAX_SANDBOX_PAGE)
-        return [one for one in page.sandboxes if one.owner == caller.id and waits_for_person(one)]
+        return [
+            sandbox
+            for sandbox in page.sandboxes
+            if sandbox.owner == caller.id and waits_for_person(sandbox)
+        ]
 
     async def _set_up(self, caller: Principal, item: InboxItem, answer: InboxAnswer) -> None:
         """Begin or leave a task whose set-up failed, or run the set-up again."""
@@ -210,8 +217,8 @@ class Inbox:
         if answer.option == DENY:
             await self._approvals.deny(caller, item.id)
             return
-        if answer.option not in {one.id for one in item.options}:
-            known = ", ".join(one.id for one in item.options)
+        if answer.option not in {option.id for option in item.options}:
+            known = ", ".join(option.id for option in item.options)
             raise Invalid(f"{item.id} takes one of: {known}", field="option")
         grant = ApprovalGrant(GrantScope(answer.option), None, answer.shown)
         await self._approvals.approve(caller, item.id, grant, words=answer.words)
@@ -232,24 +239,26 @@ class Inbox:
         return item_of_agent(sandbox, agent, card)
 
 
-def _pushed(kept: KeptWorktree, ordered: Collection[tuple[SandboxId, PullDraft]]) -> PushedBranch:
-    push = kept.pushed or HeldPush("", "")
-    since = kept.kept_at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _pushed(
+    worktree: KeptWorktree, ordered: Collection[tuple[SandboxId, PullDraft]]
+) -> PushedBranch:
+    push = worktree.pushed or HeldPush("", "")
+    since = worktree.kept_at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return PushedBranch(
-        kept.id,
-        kept.sandbox_id,
-        kept.sandbox_name,
+        worktree.id,
+        worktree.sandbox_id,
+        worktree.sandbox_name,
         since,
         branch=push.branch,
         commit=push.commit,
         commits=push.commits,
         subject=push.subject,
-        ordered=(kept.sandbox_id, _draft(kept, push)) in ordered,
+        ordered=(worktree.sandbox_id, _draft(worktree, push)) in ordered,
     )
 
 
-def _draft(kept: KeptWorktree, push: HeldPush) -> PullDraft:
-    return PullDraft(kept.bundles[0], push.branch, pushed=True, expects=push.commit)
+def _draft(worktree: KeptWorktree, push: HeldPush) -> PullDraft:
+    return PullDraft(worktree.bundles[0], push.branch, pushed=True, expects=push.commit)
 
 
 def _calls(placed: PlacedAgent) -> bool:
@@ -260,11 +269,15 @@ def _asker(placed: Sequence[PlacedAgent], requester: Requester) -> ReportedAgent
     """Return the agent of a sandbox that asked: the only one that runs there, unless a command or a
     terminal of a person ran beside it."""
     there = requester.sandbox_id
-    here = [one.agent for one in placed if one.sandbox.id == there and _is_there(one)]
+    here = [
+        candidate.agent
+        for candidate in placed
+        if candidate.sandbox.id == there and _is_there(candidate)
+    ]
     return here[0] if len(here) == 1 and not requester.beside_command else None
 
 
 def _is_there(placed: PlacedAgent) -> bool:
     """Report whether an agent still runs; one whose last turn failed does."""
-    running = {one.id for one in placed.sandbox.agents}
+    running = {agent.id for agent in placed.sandbox.agents}
     return placed.agent.status.status not in ENDED or placed.agent.id in running

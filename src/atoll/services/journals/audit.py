@@ -93,22 +93,22 @@ class AuditLog:
     ) -> AuditSearch:
         """Return the newest entries below a number that fit a filter, of at most `MAX_SCAN` that
         are looked through."""
-        found: list[AuditEntry] = []
+        entries: list[AuditEntry] = []
         before = await self._below(caller.org_id, wanted, before)
         for _ in range(MAX_SCAN // PAGE):
             async with self._store.read() as rows:
                 page = await rows.audit.latest(caller.org_id, limit=PAGE, before=before)
             for entry in reversed(page):
                 if wanted.since is not None and entry.at < spelled(wanted.since):
-                    return AuditSearch(found[::-1], None)
+                    return AuditSearch(entries[::-1], None)
                 before = entry.n
                 if wanted.fits(entry):
-                    found.append(entry)
-                if len(found) == limit:
-                    return AuditSearch(found[::-1], before)
+                    entries.append(entry)
+                if len(entries) == limit:
+                    return AuditSearch(entries[::-1], before)
             if len(page) < PAGE:
-                return AuditSearch(found[::-1], None)
-        return AuditSearch(found[::-1], before)
+                return AuditSearch(entries[::-1], None)
+        return AuditSearch(entries[::-1], before)
 
     async def _below(self, org_id: OrgId, wanted: AuditFilter, before: int | None) -> int | None:
         """Return the number below which to look: entries after `until` are passed over."""
@@ -146,11 +146,11 @@ class AuditLog:
             return Verified(Verdict(0, begin.n, begin.hash, wrong), begin, key)
         verdict, point = verify((), begin, org_id=org_id), begin
         async for page in self.entries(caller, begin):
-            found = verify(page, point, org_id=org_id)
-            verdict = replace(found, entries=verdict.entries + found.entries)
+            page_verdict = verify(page, point, org_id=org_id)
+            verdict = replace(page_verdict, entries=verdict.entries + page_verdict.entries)
             if verdict.wrong is not None:
                 break
-            point = Checkpoint(org_id, found.n, found.hash, "")
+            point = Checkpoint(org_id, page_verdict.n, page_verdict.hash, "")
         return Verified(verdict, begin, key)
 
     async def run(self) -> None:
@@ -183,7 +183,7 @@ class AuditLog:
                 return 0
             after = 0 if begin is None else begin.n
             going = await rows.audit.page(org_id, after=after, limit=PAGE)
-            going = [one for one in going if one.n <= last.n]
+            going = [entry for entry in going if entry.n <= last.n]
             verdict = verify(going, begin, org_id=org_id)
             if verdict.wrong is not None:
                 _log.error("audit_chain_broken", org_id=org_id, reason=verdict.wrong)

@@ -100,8 +100,8 @@ class Events:
             (stream,) = streams
         bound = max(1, min(limit, MAX_LIMIT))
         query = EventQuery(caller.org_id, caller.id, stream, after, bound, latest)
-        found = await self._page(query)
-        return [event for event in found if streams is None or event.stream in streams]
+        events = await self._page(query)
+        return [event for event in events if streams is None or event.stream in streams]
 
     async def gap(
         self, caller: Principal, *, stream: str | None = None, after: int = 0
@@ -146,14 +146,14 @@ class Events:
         """Yield every event after `after`, then new ones as they come. A gap is yielded before the
         page that it affects; after one that is `set_back` comes what follows the end of the log.
         Never returns. Raises `NotFound` for a stream that the caller's token does not name."""
-        told, streams = 0, _readable(caller, stream)
+        gap_end, streams = 0, _readable(caller, stream)
         with self._bus.listen(stream) as listener:
             while True:
                 query = EventQuery(caller.org_id, caller.id, stream, after, FOLLOW_PAGE)
-                page, gap = await self._looks.of((query, max(after, told)))
+                page, gap = await self._looks.of((query, max(after, gap_end)))
                 if gap is not None:
-                    told = gap.to
-                    after = min(after, told) if gap.set_back else after
+                    gap_end = gap.to
+                    after = min(after, gap_end) if gap.set_back else after
                     yield gap
                 for event in page:
                     if streams is None or event.stream in streams:

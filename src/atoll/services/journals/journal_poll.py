@@ -73,7 +73,7 @@ class JournalPoll:
 
     def _wanted(self) -> frozenset[SandboxId]:
         now = self._clock.now()
-        busy = (one.id for one in self._directory.known() if _is_busy(one, now))
+        busy = (sandbox.id for sandbox in self._directory.known() if _is_busy(sandbox, now))
         return self._policies.requesters.union(self._journals.active_within(LATELY), busy)
 
     async def _poll(self, sandbox_id: SandboxId) -> None:

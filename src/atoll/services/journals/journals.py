@@ -100,7 +100,9 @@ class Journals:
     def active_within(self, within: timedelta) -> list[SandboxId]:
         """Return the sandboxes with activity within that time, and forget the others."""
         since = self._ground.clock.now() - within
-        self._active_since = {one: at for one, at in self._active_since.items() if at >= since}
+        self._active_since = {
+            sandbox_id: at for sandbox_id, at in self._active_since.items() if at >= since
+        }
         return [*self._active_since]
 
     async def remember(self, sandbox: Sandbox, thing_id: str, actor: Principal) -> None:
@@ -204,7 +206,7 @@ class Journals:
         """Return the event that the agents of before are gone, if there were some: a runtime that
         begins has none of them."""
         stream = sandbox_stream(sandbox.id)
-        known = any(one.event_type in AGENTS.kinds for one in drafts)
+        known = any(draft.event_type in AGENTS.kinds for draft in drafts)
         leads = self._ground.leadership.leads  # else the read model may lag behind
         if leads and not known and not await rows.projections.states(AGENTS.name, (stream,)):
             return ()
@@ -335,13 +337,13 @@ def _told_actor(sandbox: Sandbox, kind: EventKind, entry: JournalEntry) -> Princ
 def _payload(sandbox: Sandbox, entry: JournalEntry, kind: EventKind) -> dict[str, Json]:
     """Return the fields that the event's kind knows. Fields set by the control plane take
     precedence."""
-    told: dict[str, Json] = entry.payload  # type: ignore[assignment]
-    if len(msgspec.json.encode(told)) > MAX_PAYLOAD_BYTES:
-        told = {"id": told.get("id")}
+    payload: dict[str, Json] = entry.payload  # type: ignore[assignment]
+    if len(msgspec.json.encode(payload)) > MAX_PAYLOAD_BYTES:
+        payload = {"id": payload.get("id")}
     if entry.kind != kind.name:
-        told = {**told, "kind": entry.kind}
+        payload = {**payload, "kind": entry.kind}
     allowed = kind.fields | kind.optional
-    known = {key: told[key] for key in told if key in allowed or "*" in kind.optional}
+    known = {key: payload[key] for key in payload if key in allowed or "*" in kind.optional}
     return {
         **known,
         "sandbox_id": sandbox.id,

@@ -21,10 +21,10 @@ class UnreadLog:
 async def unread(rows: Transaction, published_as: str) -> UnreadLog | None:
     """Return what is not read yet; None when every reader has read everything. `published_as` is
     the stream of the bus, empty for none."""
-    found = {**await _outbox(rows, published_as), **await _webhooks(rows)}
-    if not found:
+    positions = {**await _outbox(rows, published_as), **await _webhooks(rows)}
+    if not positions:
         return None
-    return UnreadLog(tuple(sorted(found)), min(found.values()))
+    return UnreadLog(tuple(sorted(positions)), min(positions.values()))
 
 
 async def _outbox(rows: Transaction, stream: str) -> dict[str, int]:
@@ -35,10 +35,10 @@ async def _outbox(rows: Transaction, stream: str) -> dict[str, int]:
 
 
 async def _webhooks(rows: Transaction) -> dict[str, int]:
-    found = {}
-    for kept in await rows.webhooks.everything():
-        if kept.webhook.enabled:
-            position = await first_unread(rows, kept.webhook)
+    positions = {}
+    for record in await rows.webhooks.everything():
+        if record.webhook.enabled:
+            position = await first_unread(rows, record.webhook)
             if position is not None:
-                found[kept.webhook.stream] = position - 1
-    return found
+                positions[record.webhook.stream] = position - 1
+    return positions

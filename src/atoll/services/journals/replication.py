@@ -28,8 +28,8 @@ class Replication:
     @property
     def troubles(self) -> tuple[str, ...]:
         """Return what does not work now. Everything else goes on without it."""
-        told = (("bus", self._unheard()), ("outbox", self.outbox.trouble))
-        return tuple(f"{name}: {reason}" for name, reason in told if reason is not None)
+        reasons = (("bus", self._unheard()), ("outbox", self.outbox.trouble))
+        return tuple(f"{name}: {reason}" for name, reason in reasons if reason is not None)
 
     async def run(self) -> None:
         """Run the watch; returns at once where there is nobody else."""

@@ -48,7 +48,7 @@ class SharedReads(Generic[K, V]):
             try:
                 # All that the same event woke come here before this turn of the loop is over.
                 await asyncio.sleep(0)
-                found = await self._read(key, begin)
+                outcome = await self._read(key, begin)
             finally:
                 begin()
         except asyncio.CancelledError:
@@ -58,8 +58,8 @@ class SharedReads(Generic[K, V]):
             mine.set_exception(err)
             mine.exception()  # seen, should nobody have joined
             raise
-        mine.set_result(found)
-        return found
+        mine.set_result(outcome)
+        return outcome
 
 
 def _cancellations() -> int:

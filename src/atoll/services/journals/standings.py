@@ -33,7 +33,9 @@ class Standings:
         """Forget the sandboxes that do not run, and expect the others from now on."""
         now = self._clock.now()
         known = self._known
-        self._known = {one: known.get(one) or _JournalReading(now) for one in running}
+        self._known = {
+            sandbox_id: known.get(sandbox_id) or _JournalReading(now) for sandbox_id in running
+        }
 
     def read(self, sandbox_id: SandboxId, page: JournalPage, *, collected: int) -> None:
         """Record a page that was read, and the number up to which entries are in the log."""
@@ -51,15 +53,15 @@ class Standings:
     def lag_seconds(self) -> float:
         """The time since the journal that was not read for longest was read."""
         now = self._clock.now()
-        lags = ((now - one.read_at).total_seconds() for one in self._known.values())
+        lags = ((now - reading.read_at).total_seconds() for reading in self._known.values())
         return max(lags, default=0.0)
 
     @property
     def behind(self) -> int:
         """The entries that were known and not in the log, of all journals."""
-        return sum(one.behind for one in self._known.values())
+        return sum(reading.behind for reading in self._known.values())
 
     @property
     def terminals(self) -> int:
         """The open terminals of all running sandboxes, as last read."""
-        return sum(one.terminals for one in self._known.values())
+        return sum(reading.terminals for reading in self._known.values())

@@ -101,10 +101,10 @@ class WorkingTrees:
         async with self._access.reading(caller, ref) as (sandbox, client):
             mark, outcome = await self._run(client, sandbox, wanted, asked)
         # Megabytes that an agent may have written: the loop serves others meanwhile.
-        found = await asyncio.to_thread(read_changes, outcome.out, mark)
-        if found is None:
+        changes = await asyncio.to_thread(read_changes, outcome.out, mark)
+        if changes is None:
             raise Failed("The sandbox did not list its changes: its git or shell is broken.")
-        return found
+        return changes
 
     async def diff(self, caller: Principal, ref: str, wanted: Comparison, style: DiffStyle) -> Diff:
         """Return the changes line by line."""

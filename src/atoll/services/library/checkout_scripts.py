@@ -21,7 +21,7 @@ MAX_BRANCHES = 256  # that an intake takes
 
 # Refs that name no work: those of remotes, of ours, and stashes, which are counted by themselves.
 SKIPPED = "refs/remotes/* | refs/prefetch/* | refs/atoll/* | refs/stash"
-NAMED = " ".join(f"--exclude='{one}'" for one in SKIPPED.split(" | ")) + " --all"
+NAMED = " ".join(f"--exclude='{pattern}'" for pattern in SKIPPED.split(" | ")) + " --all"
 HEADS = "--branches --exclude='refs/*' --all"
 
 # $1 folder  $2 shared repository  $3 branch  $4 commit ("" for an empty repository)

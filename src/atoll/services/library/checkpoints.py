@@ -60,10 +60,10 @@ class Checkpoints:
             tree = tree_of(sandbox, repo)
             outcome = await run_inside(client, LIST, (tree.path, ""))
         check(outcome, tree)
-        texts = [one.decode("utf-8", "replace") for one in outcome.out.split(b"\0")[:-1]]
+        texts = [part.decode("utf-8", "replace") for part in outcome.out.split(b"\0")[:-1]]
         rows = zip(*(texts[start::4] for start in range(4)), strict=False)
-        found = [one for row in rows if (one := _read(*row)) is not None]
-        return tuple(reversed(found))[:MAX_CHECKPOINTS]
+        checkpoints = [checkpoint for row in rows if (checkpoint := _read(*row)) is not None]
+        return tuple(reversed(checkpoints))[:MAX_CHECKPOINTS]
 
     async def restore(self, caller: Principal, ref: str, number: int, *, repo: int = 0) -> int:
         """Bring the files and the branch back to a checkpoint. Returns the number of the checkpoint

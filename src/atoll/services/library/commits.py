@@ -117,10 +117,10 @@ class Commits:
             args = (tree.path, "", mark, str(skip), str(limit + 1))
             outcome = await run_inside(client, HISTORY, args, kept_bytes=_KEPT_BYTES)
         check(outcome, tree)
-        found = await asyncio.to_thread(read_history, outcome.out, mark, limit)
-        if found is None:
+        history = await asyncio.to_thread(read_history, outcome.out, mark, limit)
+        if history is None:
             raise Failed("The sandbox did not list its commits: its git or shell is broken.")
-        return found
+        return history
 
     async def show(self, caller: Principal, ref: str, commit: str, *, repo: int = 0) -> ShownCommit:
         """Return one commit. Raises `NotFound`."""
@@ -133,9 +133,9 @@ class Commits:
             raise NotFound(f"{tree.path} has no commit {commit}.")
         check(outcome, tree)
         head, _, patch = outcome.out.partition(b"\0" + mark.encode() + b"\0")
-        found = read_commit(head)
-        if found is None:
+        header = read_commit(head)
+        if header is None:
             raise Failed("The sandbox did not show its commit: its git or shell is broken.")
         files = await asyncio.to_thread(read_diff, patch)
         cut = len(patch) >= MAX_DIFF_BYTES or patch.count(b"\n") >= MAX_LINES
-        return ShownCommit(*found, files, cut or any(file.truncated for file in files))
+        return ShownCommit(*header, files, cut or any(file.truncated for file in files))

@@ -62,10 +62,10 @@ class KeptWorktrees:
         """Delete worktrees past their retention, at intervals; never returns."""
         clock = self._clock
         while True:
-            for kept in await self._shelf.list():
-                if kept.kept_until <= clock.now():
-                    _log.info("kept_worktree_over", kept=kept.id, sandbox=kept.sandbox_id)
-                    await self._shelf.remove(kept.id)
+            for worktree in await self._shelf.list():
+                if worktree.kept_until <= clock.now():
+                    _log.info("kept_worktree_over", kept=worktree.id, sandbox=worktree.sandbox_id)
+                    await self._shelf.remove(worktree.id)
             await clock.sleep_until(clock.now() + LOOK_EVERY)
 
     async def destroy(self, caller: Principal, ref: str, *, with_secrets: bool = False) -> Sandbox:
@@ -79,47 +79,47 @@ class KeptWorktrees:
         if sandbox.ready_at is None and sandbox.state is State.FAILED:
             # It never came up: there is no workspace.
             return await self._sandboxes.destroy(caller, sandbox.id)
-        kept = await self._keep(caller, sandbox, with_secrets=with_secrets)
+        worktree = await self._keep(caller, sandbox, with_secrets=with_secrets)
         try:
-            return await self._sandboxes.destroy(caller, sandbox.id, kept_at=kept.path)
+            return await self._sandboxes.destroy(caller, sandbox.id, kept_at=worktree.path)
         except AtollError:
-            await self._shelf.remove(kept.id)
+            await self._shelf.remove(worktree.id)
             raise
 
     async def list(self, caller: Principal) -> tuple[KeptWorktree, ...]:
         """Return the caller's worktrees, newest first."""
-        return tuple(one for one in await self._shelf.list() if _owns(caller, one))
+        return tuple(worktree for worktree in await self._shelf.list() if _owns(caller, worktree))
 
     async def get(self, caller: Principal, kept_id: str) -> KeptWorktree:
         """Return one of the caller's worktrees. Raises `NotFound`."""
-        kept = await self._shelf.find(kept_id)
-        if not _owns(caller, kept):
+        worktree = await self._shelf.find(kept_id)
+        if not _owns(caller, worktree):
             # In the words for one that is not there.
             raise NotFound(
                 f"No worktree {kept_id[:80]!r} is kept here: list them to see which there are."
             )
-        return kept
+        return worktree
 
     @asynccontextmanager
     async def archive(self, caller: Principal, kept_id: str) -> AsyncIterator[RuntimeStream]:
         """Yield the files of a worktree as tar."""
-        kept = await self.get(caller, kept_id)
-        if not kept.tree:
+        worktree = await self.get(caller, kept_id)
+        if not worktree.tree:
             raise NotFound(
-                f"The work of {kept.sandbox_name} was saved as commits: "
-                f"`atoll pull {kept.sandbox_name} --saved` brings them."
+                f"The work of {worktree.sandbox_name} was saved as commits: "
+                f"`atoll pull {worktree.sandbox_name} --saved` brings them."
             )
-        yield RuntimeStream(200, (), self._shelf.read(kept.id, TREE))
+        yield RuntimeStream(200, (), self._shelf.read(worktree.id, TREE))
 
     @asynccontextmanager
     async def bundle(
         self, caller: Principal, kept_id: str, *, repo: int
     ) -> AsyncIterator[RuntimeStream]:
         """Yield the new commits of its repository number `repo` as a git bundle."""
-        kept = await self.get(caller, kept_id)
-        if repo not in kept.bundles:
-            raise NotFound(f"{kept.sandbox_name} left no new commits in repository {repo}.")
-        yield RuntimeStream(200, (), self._shelf.read(kept.id, bundle_name(repo)))
+        worktree = await self.get(caller, kept_id)
+        if repo not in worktree.bundles:
+            raise NotFound(f"{worktree.sandbox_name} left no new commits in repository {repo}.")
+        yield RuntimeStream(200, (), self._shelf.read(worktree.id, bundle_name(repo)))
 
     async def remove(self, caller: Principal, kept_id: str) -> None:
         """Delete one of the caller's worktrees."""
@@ -171,5 +171,5 @@ class KeptWorktrees:
         return tuple(written)
 
 
-def _owns(caller: Principal, kept: KeptWorktree) -> bool:
-    return (kept.org_id, kept.owner) == (caller.org_id, caller.id)
+def _owns(caller: Principal, worktree: KeptWorktree) -> bool:
+    return (worktree.org_id, worktree.owner) == (caller.org_id, caller.id)

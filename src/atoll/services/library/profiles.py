@@ -150,13 +150,13 @@ class Profiles:
 
     def _from_directory(self) -> Sequence[Profile]:
         """Return the readable profiles of the directory. A broken file hides only itself."""
-        found = []
+        profiles = []
         for name, document in self._personal().items():
             try:
-                found.append(read_profile(document))
+                profiles.append(read_profile(document))
             except Invalid as err:
                 _log.warning("profile_unreadable", file=name, reason=err.message)
-        return found
+        return profiles
 
 
 def profile_id_of(file: str) -> str:
@@ -173,6 +173,8 @@ def _by_id(profiles: Iterable[Profile]) -> dict[str, Sequence[Profile]]:
     for profile in profiles:
         chosen.setdefault(profile.id, {})[profile.version] = profile
     return {
-        name: sorted(versions.values(), key=lambda one: version_key(one.version), reverse=True)
+        name: sorted(
+            versions.values(), key=lambda profile: version_key(profile.version), reverse=True
+        )
         for name, versions in chosen.items()
     }

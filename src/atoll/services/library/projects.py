@@ -65,12 +65,12 @@ class Projects:
         """Remember a person's decision on exactly what they were shown. Raises `Forbidden` unless
         the caller is a person, `Conflict` when the file proposes something else by now."""
         _check_person(caller)
-        found = await self.read(caller, request)
-        if found.problem is not None:
-            raise Conflict(found.problem, code="project_unusable")
-        if found.digest != digest:
+        project = await self.read(caller, request)
+        if project.problem is not None:
+            raise Conflict(project.problem, code="project_unusable")
+        if project.digest != digest:
             raise Conflict(
-                f"{found.content.source} of {found.repository} does not propose what you were "
+                f"{project.content.source} of {project.repository} does not propose what you were "
                 "shown: look at it again.",
                 code="not_as_shown",
                 field="shown",
@@ -78,23 +78,23 @@ class Projects:
         decided = DecidedProject(
             org_id=caller.org_id,
             owner=caller.id,
-            repository=found.repository,
+            repository=project.repository,
             digest=digest,
             decision=decision,
-            content=found.content,
+            content=project.content,
             decided_at=self._ground.clock.now(),
             decided_by=caller.id,
         )
         payload: dict[str, Json] = {
-            "repository": found.repository,
+            "repository": project.repository,
             "digest": digest,
             "decision": decision.value,
         }
         async with self._ground.store.begin() as rows:
             await rows.projects.put(decided)
             await self._log(rows, caller, "project.decided", payload)
-            known = await self._decided(rows, caller, found)
-        self._ground.bus.announce((f"repository:{found.repository}",))
+            known = await self._decided(rows, caller, project)
+        self._ground.bus.announce((f"repository:{project.repository}",))
         return known
 
     async def list(self, caller: Principal, page: PageQuery) -> RowPage[DecidedProject]:
@@ -133,31 +133,29 @@ class Projects:
         none = ProjectFile("")
         for source in (PROJECT_FILE, *DEVCONTAINER_FILES) if commit else ():
             try:
-                found = await self._shelf.read_file(
-                    stored, commit, source, max_bytes=MAX_FILE_BYTES
-                )
-                if found is None:
+                text = await self._shelf.read_file(stored, commit, source, max_bytes=MAX_FILE_BYTES)
+                if text is None:
                     continue
                 own = source == PROJECT_FILE
-                return (read_project(found) if own else read_devcontainer(found, source)), None
+                return (read_project(text) if own else read_devcontainer(text, source)), None
             except Invalid as err:
                 return ProjectFile(source), err.message
         return none, None
 
-    async def _decided(self, rows: Transaction, caller: Principal, found: Project) -> Project:
+    async def _decided(self, rows: Transaction, caller: Principal, project: Project) -> Project:
         """Return the project with its digest, and the caller's decision on that."""
-        digest = project_digest(found.content)
-        earlier = await rows.projects.of(caller.org_id, caller.id, found.repository)
-        same = next((one for one in earlier if one.digest == digest), None)
+        digest = project_digest(project.content)
+        earlier = await rows.projects.of(caller.org_id, caller.id, project.repository)
+        same = next((other for other in earlier if other.digest == digest), None)
         before = earlier[0].content if earlier and same is None else None
         return Project(
-            found.repository,
-            found.commit,
-            found.content,
+            project.repository,
+            project.commit,
+            project.content,
             digest,
-            None if same is None or not proposals(found.content) else same.decision,
-            project_changes(before, found.content),
-            found.problem,
+            None if same is None or not proposals(project.content) else same.decision,
+            project_changes(before, project.content),
+            project.problem,
         )
 
     async def _log(

@@ -53,11 +53,11 @@ class PullOrders:
         check_draft(sandbox, draft)
         order = self._new(caller, sandbox, draft)
         async with self._ground.store.begin() as rows:
-            mine = [one for one in await self._all(rows, caller) if one.state in OPEN]
-            for one in mine:
-                same = (one.sandbox_id, one.draft) == (sandbox.id, draft)
-                if same and one.state is OrderState.WAITING:
-                    return one
+            mine = [order for order in await self._all(rows, caller) if order.state in OPEN]
+            for earlier in mine:
+                same = (earlier.sandbox_id, earlier.draft) == (sandbox.id, draft)
+                if same and earlier.state is OrderState.WAITING:
+                    return earlier
             if len(mine) >= MAX_OPEN:
                 raise LimitReached(
                     f"{MAX_OPEN} pulls wait already: run `atoll pull --watch`, or cancel some."
@@ -76,14 +76,14 @@ class PullOrders:
         places = [place for who, place in self._watching if _same(who, caller)]
         places += [place for who, place, at in self._left if _same(who, caller) and at >= since]
         waits = any(place.fits(repo) for place in places for repo in sandbox.repos)
-        return tuple(one for one in reversed(mine) if one.sandbox_id == sandbox.id), waits
+        return tuple(order for order in reversed(mine) if order.sandbox_id == sandbox.id), waits
 
     async def waiting(self, caller: Principal) -> frozenset[tuple[SandboxId, PullDraft]]:
         """Return the pulls that the caller ordered and no checkout has taken."""
         async with self._ground.store.read() as rows:
             mine = await self._all(rows, caller)
         return frozenset(
-            (one.sandbox_id, one.draft) for one in mine if one.state is OrderState.WAITING
+            (order.sandbox_id, order.draft) for order in mine if order.state is OrderState.WAITING
         )
 
     async def take(
@@ -148,7 +148,7 @@ class PullOrders:
 
     async def _all(self, rows: Transaction, caller: Principal) -> list[PullOrder]:
         now = self._ground.clock.now()
-        return [order_at(one, now) for one in await rows.pulls.of(caller.org_id, caller.id)]
+        return [order_at(order, now) for order in await rows.pulls.of(caller.org_id, caller.id)]
 
     def _ring(self, caller: Principal) -> None:
         self._ground.bus.announce((_stream(caller),))
@@ -159,9 +159,9 @@ def _stream(caller: Principal) -> str:
 
 
 def _fitting(orders: Sequence[PullOrder], checkout: Checkout) -> PullOrder | None:
-    for one in orders:
-        if one.state is OrderState.WAITING and checkout.fits(one.repository):
-            return one
+    for order in orders:
+        if order.state is OrderState.WAITING and checkout.fits(order.repository):
+            return order
     return None
 
 
@@ -172,5 +172,5 @@ async def _one(rows: Transaction, caller: Principal, order_id: str) -> PullOrder
     return order
 
 
-def _same(one: Principal, other: Principal) -> bool:
-    return (one.org_id, one.id) == (other.org_id, other.id)
+def _same(principal: Principal, other: Principal) -> bool:
+    return (principal.org_id, principal.id) == (other.org_id, other.id)

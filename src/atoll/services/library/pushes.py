@@ -102,12 +102,16 @@ class HeldPushes:
     async def waiting(self, caller: Principal) -> tuple[KeptWorktree, ...]:
         """Return the held pushes of all the caller's sandboxes, newest first."""
         mine = (caller.org_id, caller.id)
-        found = await self._shelf.list()
-        return tuple(one for one in found if one.pushed and (one.org_id, one.owner) == mine)
+        worktrees = await self._shelf.list()
+        return tuple(
+            worktree
+            for worktree in worktrees
+            if worktree.pushed and (worktree.org_id, worktree.owner) == mine
+        )
 
-    async def drop(self, kept: KeptWorktree) -> None:
+    async def drop(self, worktree: KeptWorktree) -> None:
         """Delete one of `waiting`."""
-        await self._shelf.remove(kept.id)
+        await self._shelf.remove(worktree.id)
 
     async def collect(self, sandbox: Sandbox, client: RuntimeClient) -> tuple[KeptWorktree, ...]:
         """Take out what a sandbox pushed and return what is new. Raises what `run_inside` does."""
@@ -115,14 +119,14 @@ class HeldPushes:
         taken = []
         async with lock:
             for number, repo in enumerate(sandbox.repos):
-                told = await run_inside(client, WAITING, (repo.path, inside_path(number)))
-                for push in _pushes(told.out):
+                outcome = await run_inside(client, WAITING, (repo.path, inside_path(number)))
+                for push in _pushes(outcome.out):
                     try:
-                        one = await self._keep(sandbox, client, number, push)
+                        worktree = await self._keep(sandbox, client, number, push)
                     except Failed as error:
                         _log.warning("push_not_taken", sandbox=sandbox.id, why=error.message[:300])
                         continue  # tried again with the next push
-                    taken += [] if one is None else [one]
+                    taken += [] if worktree is None else [worktree]
                     await run_inside(client, TAKEN, (repo.path, push.branch, push.commit))
         return tuple(taken)
 
@@ -151,8 +155,12 @@ class HeldPushes:
             _log.warning("pushes_not_taken", sandbox=sandbox_id, why=error.message[:300])
 
     async def _held(self, sandbox: Sandbox) -> tuple[KeptWorktree, ...]:
-        found = await self._shelf.list()
-        return tuple(one for one in found if one.sandbox_id == sandbox.id and one.pushed)
+        worktrees = await self._shelf.list()
+        return tuple(
+            worktree
+            for worktree in worktrees
+            if worktree.sandbox_id == sandbox.id and worktree.pushed
+        )
 
     async def _keep(
         self, sandbox: Sandbox, client: RuntimeClient, number: int, push: HeldPush
@@ -161,22 +169,23 @@ class HeldPushes:
         new commits, and for one that is refused; the log says why."""
         held = await self._held(sandbox)
         earlier = [
-            one
-            for one in held
-            if one.pushed and (one.bundles, one.pushed.branch) == ((number,), push.branch)
+            worktree
+            for worktree in held
+            if worktree.pushed
+            and (worktree.bundles, worktree.pushed.branch) == ((number,), push.branch)
         ]
-        if any(one.pushed and one.pushed.commit == push.commit for one in earlier):
+        if any(worktree.pushed and worktree.pushed.commit == push.commit for worktree in earlier):
             return None
-        others = [one for one in held if one not in earlier]
+        others = [worktree for worktree in held if worktree not in earlier]
         try:
-            kept = await self._take_out(sandbox, client, number, push=push, others=others)
+            worktree = await self._take_out(sandbox, client, number, push=push, others=others)
         except (Conflict, NotFound, Invalid, LimitReached) as error:
             _log.warning("push_refused", sandbox=sandbox.id, why=error.message[:300])
             return None
-        for one in earlier:
-            await self._shelf.remove(one.id)
-        await self._tell(sandbox, kept, push)
-        return kept
+        for former in earlier:
+            await self._shelf.remove(former.id)
+        await self._tell(sandbox, worktree, push)
+        return worktree
 
     async def _take_out(
         self,
@@ -193,9 +202,9 @@ class HeldPushes:
         full = f"refs/heads/{push.branch}"
         taking = self._workspaces.taken_out(sandbox, client, number, ref=full, script=HELD_BUNDLE)
         async with taking as (intake, refs), self._shelf.draft(kept_id) as draft:
-            if [(one.name, one.commit) for one in refs] != [(full, push.commit)]:
+            if [(ref.name, ref.commit) for ref in refs] != [(full, push.commit)]:
                 raise Invalid("The sandbox bundled something other than the branch it pushed.")
-            if sum(one.bytes for one in others) + intake.size > MAX_HELD_BYTES:
+            if sum(worktree.bytes for worktree in others) + intake.size > MAX_HELD_BYTES:
                 raise LimitReached(f"{sandbox.name} holds {MAX_HELD_BYTES >> 20} MiB already.")
             await draft.admit(intake.size)
             await draft.write(bundle_name(number), intake.read())
@@ -206,20 +215,20 @@ class HeldPushes:
                 )
             )  # fmt: skip
 
-    async def _tell(self, sandbox: Sandbox, kept: KeptWorktree, push: HeldPush) -> None:
+    async def _tell(self, sandbox: Sandbox, worktree: KeptWorktree, push: HeldPush) -> None:
         ground, stream = self._ground, sandbox_stream(sandbox.id)
         payload: dict[str, Json] = {
             "sandbox_id": sandbox.id,
             "generation": sandbox.generation,
-            "repo": kept.bundles[0],
+            "repo": worktree.bundles[0],
             "branch": push.branch,
             "commit": push.commit,
             "commits": push.commits,
-            "kept_id": kept.id,
+            "kept_id": worktree.id,
         }
         draft = EventDraft(
-            ground.ids.event(), stream, "git.pushed", kept.kept_at, sandbox.org_id, sandbox.owner,
-            SYSTEM, None, payload,
+            ground.ids.event(), stream, "git.pushed", worktree.kept_at, sandbox.org_id,
+            sandbox.owner, SYSTEM, None, payload,
         )  # fmt: skip
         async with ground.store.begin() as rows:
             await rows.events.append((draft,))
@@ -233,16 +242,16 @@ def held_ref(sandbox_name: str, branch: str) -> str:
 
 def _pushes(out: bytes) -> list[HeldPush]:
     """Read what WAITING printed; entries that cannot be right are left out."""
-    texts = [one.decode("utf-8", "replace") for one in out.split(b"\0")[:-1]]
-    found = []
+    texts = [part.decode("utf-8", "replace") for part in out.split(b"\0")[:-1]]
+    pushes = []
     for commit, name, count, subject in zip(*(texts[at::4] for at in range(4)), strict=False):
         try:
             number = read_count(count) or 0
             push = HeldPush(read_branch(name), read_commit(commit), number, _plain(subject))
         except Invalid:
             continue
-        found.append(push)
-    return found[:MAX_HELD]
+        pushes.append(push)
+    return pushes[:MAX_HELD]
 
 
 def _plain(text: str) -> str:

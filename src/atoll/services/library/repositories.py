@@ -52,7 +52,9 @@ class Repositories:
 
     async def list(self, caller: Principal) -> tuple[StoredRepository, ...]:
         """Return the repositories of remotes and those uploaded by the caller's organization."""
-        return tuple(one for one in await self._shelf.list() if _visible(one, caller))
+        return tuple(
+            repository for repository in await self._shelf.list() if _visible(repository, caller)
+        )
 
     async def get_uploaded(
         self, caller: Principal, key: str
@@ -157,7 +159,7 @@ class Repositories:
                 refs,
             ),
         ):
-            if not every and [one.name for one in refs] != [full]:
+            if not every and [ref.name for ref in refs] != [full]:
                 raise Invalid(f"The sandbox bundled something other than its branch {wanted!r}.")
             length = (("content-length", str(intake.size)),)
             yield RuntimeStream(200, length, intake.read())

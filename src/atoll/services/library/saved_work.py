@@ -71,9 +71,13 @@ class SavedWork:
     async def saved(self, sandbox: Sandbox) -> str | None:
         """See the port."""
         wanted = (sandbox.id, _generation(sandbox))
-        for one in await self._shelf.list():
-            if (one.sandbox_id, one.generation) == wanted and one.bundles and one.pushed is None:
-                return f"kept:{one.id}"
+        for worktree in await self._shelf.list():
+            if (
+                (worktree.sandbox_id, worktree.generation) == wanted
+                and worktree.bundles
+                and worktree.pushed is None
+            ):
+                return f"kept:{worktree.id}"
         return None
 
     async def _bundles(

@@ -106,7 +106,7 @@ class Syncs:
     async def _check_turn(self, sandbox: Sandbox) -> None:
         """Raise `Conflict` while an agent works in the sandbox: files would change under it."""
         there = (await self._statuses.of((sandbox,)))[sandbox.id]
-        working = [one.agent for one in there if one.status.status == "working"]
+        working = [placed.agent for placed in there if placed.status.status == "working"]
         if working:
             raise Conflict(
                 f"{_plain(working[0])} is at work in {sandbox.name}: wait until its turn is over, "
@@ -195,7 +195,7 @@ async def _run(client: RuntimeClient, repo: SandboxRepo, order: SyncOrder, base:
 
 
 def _read(out: bytes, onto: str) -> Sync:
-    texts = [one.decode("utf-8", "replace") for one in out.split(b"\0")[:-1]]
+    texts = [part.decode("utf-8", "replace") for part in out.split(b"\0")[:-1]]
     try:
         outcome, commit, count, left, *files = texts
         return Sync(

@@ -70,7 +70,7 @@ class TreeEdits:
         (path,) = compared.paths
         whole = Comparison(compared.repo, compared.against, (), compared.checkpoint)
         changes = await self._trees.changes(caller, ref, whole)
-        file = next((one for one in changes.files if one.path == path), None)
+        file = next((change for change in changes.files if change.path == path), None)
         if file is None or file.digest != digest:
             raise Conflict(f"{path} has changed meanwhile: look at it again.", code="changed")
         if path.endswith("/") or file.new_mode == GITLINK:

@@ -227,7 +227,7 @@ def _read(repo: SandboxRepo, number: int, out: bytes) -> UnpulledPlace:
 
 def _texts(out: bytes, *, least: int) -> list[str]:
     """Return the texts that end with NUL, without a truncated last one. Raises `Failed`."""
-    texts = [one.decode("utf-8", "replace") for one in out.split(b"\0")[:-1]]
+    texts = [part.decode("utf-8", "replace") for part in out.split(b"\0")[:-1]]
     if len(texts) < least:
         raise Failed("The sandbox did not say what work is in it: its git or shell is broken.")
     return texts

@@ -87,17 +87,19 @@ class Workspaces:
         stored = []
         for repo in repos:
             key = _key(repo)
-            found = await (self._fresh(repo, org_id) if fetch else self._shelf.find(key, org_id))
-            stored.append(_own(found, org_id))
-        for repo, one in list(zip(repos, stored, strict=True)):
+            repository = await (
+                self._fresh(repo, org_id) if fetch else self._shelf.find(key, org_id)
+            )
+            stored.append(_own(repository, org_id))
+        for repo, superproject in list(zip(repos, stored, strict=True)):
             stored += [
                 other
-                for other in await self._submodules(org_id, repo, one)
+                for other in await self._submodules(org_id, repo, superproject)
                 if other.key not in {known.key for known in stored}
             ]
         return tuple(
-            Mount(str(one.path), inside_path(number), live=True)
-            for number, one in enumerate(stored)
+            Mount(str(repository.path), inside_path(number), live=True)
+            for number, repository in enumerate(stored)
         )
 
     async def _submodules(
@@ -105,32 +107,32 @@ class Workspaces:
     ) -> list[StoredRepository]:
         """Return the shared repositories of submodules, as far as they are here, and of submodules
         in those."""
-        found: list[StoredRepository] = []
+        submodules: list[StoredRepository] = []
         with contextlib.suppress(Invalid, NotFound):
             waiting = [(stored, _start(repo, 0, await self._shelf.refs(stored)).commit)]
-            while waiting and len(found) < MAX_SUBMODULES:
-                for one in await self._modules(org_id, *waiting.pop(0)):
-                    if one.key in {other.key for other in found}:
+            while waiting and len(submodules) < MAX_SUBMODULES:
+                for submodule in await self._modules(org_id, *waiting.pop(0)):
+                    if submodule.key in {other.key for other in submodules}:
                         continue
-                    found.append(one)
+                    submodules.append(submodule)
                     # Which commit it is to have is known inside: its own branch says the most.
-                    refs = await self._shelf.refs(one)
-                    waiting.append((one, refs[0].commit if refs else ""))
-        return found[:MAX_SUBMODULES]
+                    refs = await self._shelf.refs(submodule)
+                    waiting.append((submodule, refs[0].commit if refs else ""))
+        return submodules[:MAX_SUBMODULES]
 
     async def _modules(
         self, org_id: OrgId, stored: StoredRepository, commit: str
     ) -> list[StoredRepository]:
         """Return the shared repositories that the `.gitmodules` of a commit names."""
-        found = []
+        submodules = []
         with contextlib.suppress(Invalid, NotFound):
             modules = commit and await self._shelf.read_file(
                 stored, commit, MODULES, max_bytes=MAX_MODULES_BYTES
             )
             for key in remotes_of(modules or b"", stored.repo_url):
                 with contextlib.suppress(NotFound):
-                    found.append(_own(await self._shelf.find(key, org_id), org_id))
-        return found
+                    submodules.append(_own(await self._shelf.find(key, org_id), org_id))
+        return submodules
 
     async def check_starts(self, org_id: OrgId, repos: Sequence[RepoRequest]) -> None:
         """See the port."""
@@ -350,10 +352,10 @@ class _Percentages:
         self._told = -1
         self._tail = b""
 
-    def __call__(self, said: bytes) -> None:
-        found = _PROGRESS.findall(self._tail + said)
-        self._tail = (self._tail + said)[-64:]
-        step = min(int(found[-1]), 100) // 10 * 10 if found else -1
+    def __call__(self, output: bytes) -> None:
+        percents = _PROGRESS.findall(self._tail + output)
+        self._tail = (self._tail + output)[-64:]
+        step = min(int(percents[-1]), 100) // 10 * 10 if percents else -1
         if step > self._told:
             self._told = step
             self._report(f"{self._path}: {step}% of its files")
@@ -383,7 +385,7 @@ def _holding(sandbox: Sandbox, path: str) -> tuple[int, SandboxRepo, str] | None
     ]
     if not holding:
         return None
-    number, repo = max(holding, key=lambda one: len(one[1].path))
+    number, repo = max(holding, key=lambda candidate: len(candidate[1].path))
     return number, repo, whole.removeprefix(f"{repo.path}/")
 
 

@@ -47,10 +47,12 @@ class HostRoom:
         profile, hosts = sandbox.profile, await all_hosts(rows)
         if not sandbox.host or profile.extension == DESKTOP:
             return  # a vendor's place, or a person's machine, which nobody stores
-        kind = next((one.kind for one in hosts if one.name == sandbox.host), HostKind.LOCAL)
+        kind = next((host.kind for host in hosts if host.name == sandbox.host), HostKind.LOCAL)
         request = PlaceRequest(kind, sandbox.org_id, profile.id, host=sandbox.host)
-        for one in candidates(request, hosts).rejected:
-            raise NoRoute(one.reason, candidates=(_rejected_place(sandbox, one.reason),))
+        for rejection in candidates(request, hosts).rejected:
+            raise NoRoute(
+                rejection.reason, candidates=(_rejected_place(sandbox, rejection.reason),)
+            )
         await self.check(rows, sandbox)
 
     async def load(self, rows: Transaction, host: str) -> HostLoad:
@@ -62,7 +64,7 @@ class HostRoom:
         if not bounded(host):
             return None
         held = await rows.hosts.sandboxes(host.name, TAKING)
-        others = load_of((one for one in held if one.id != sandbox.id), self._defaults)
+        others = load_of((other for other in held if other.id != sandbox.id), self._defaults)
         return shortage(host, others, room_of(sandbox.profile.resources, self._defaults))
 
 

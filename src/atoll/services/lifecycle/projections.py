@@ -25,7 +25,7 @@ PAGE = 500
 PAUSE = timedelta(seconds=1)
 """The time between two looks at what other replicas appended."""
 
-_KINDS = frozenset().union(*(one.kinds for one in PROJECTIONS))
+_KINDS = frozenset().union(*(projection.kinds for projection in PROJECTIONS))
 
 
 class Projections:
@@ -36,7 +36,7 @@ class Projections:
 
     async def follow(self, rows: Transaction, events: Iterable[Event]) -> None:
         """Derive what these new events change, in the transaction that appended them."""
-        if self._ground.leadership.leads and any(one.event_type in _KINDS for one in events):
+        if self._ground.leadership.leads and any(event.event_type in _KINDS for event in events):
             await catch_up(rows)
 
     async def run(self) -> None:
@@ -52,7 +52,10 @@ class Projections:
     async def _look(self) -> None:
         async with self._ground.store.read() as rows:
             newest = await rows.events.last_position()
-            behind = [await rows.projections.position(one.name) < newest for one in PROJECTIONS]
+            behind = [
+                await rows.projections.position(projection.name) < newest
+                for projection in PROJECTIONS
+            ]
         if any(behind):
             async with self._ground.store.begin() as rows:
                 await self._ground.leadership.check(rows)
@@ -109,7 +112,9 @@ class Rebuild:
         self._begin_with(stored)
         known = dict(self._states)
         await self._fold(rows)
-        if ended := [one for one in known if await self._ended(rows, one, known[one], stored)]:
+        if ended := [
+            stream for stream in known if await self._ended(rows, stream, known[stream], stored)
+        ]:
             for stream in ended:
                 del self._states[stream]
             self._position = min(known[stream].position for stream in ended)

@@ -43,7 +43,7 @@ class SandboxRoom:
         for limit in await _limits(rows, sandbox):
             sandbox = limited(sandbox, limit.quota, self._defaults)
             held = await rows.sandboxes.unfinished(limit.org_id, limit.owner)
-            others = (one for one in held if one.id != sandbox.id)
+            others = (other for other in held if other.id != sandbox.id)
             used = usage_of(others, self._defaults)
             check_sandbox(limit.quota, used, sandbox, whose=limit.whose)
         return sandbox
@@ -75,9 +75,9 @@ class SessionRoom:
         await self._take(sandbox, place)
         session: str | None = None
         try:
-            found = await opening()
-            session = id_of(found)
-            return found
+            record = await opening()
+            session = id_of(record)
+            return record
         finally:
             async with self._store.begin() as rows:
                 await rows.sessions.remove(sandbox.id, place)
@@ -108,7 +108,7 @@ class _Limit:
 
 
 async def _limits(rows: Transaction, sandbox: Sandbox) -> list[_Limit]:
-    found = [
+    quotas = [
         (owner, await rows.quotas.get(sandbox.org_id, owner)) for owner in (sandbox.owner, None)
     ]
-    return [_Limit(quota, sandbox.org_id, owner) for owner, quota in found if quota is not None]
+    return [_Limit(quota, sandbox.org_id, owner) for owner, quota in quotas if quota is not None]

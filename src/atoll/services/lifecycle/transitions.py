@@ -92,7 +92,7 @@ class Transitions:
                 await also(rows, before)
             if after.state is State.DESTROYED and self._leadership.shared:
                 await rows.logs.forget_actors(after.id)
-            decided = ((after, one) for one in instructions)
+            decided = ((after, instruction) for instruction in instructions)
             stored = [(after, await self.append(rows, decided, actor=actor))]
             await self._settle(rows, before, after, actor)
             for child, effect in await effects_on_family(rows, before, after, stimulus):
@@ -107,7 +107,7 @@ class Transitions:
         """Apply to one of a family what follows from a change of its parent."""
         after, instructions = step(before, stimulus, self._clock.now())
         await _write(rows, before, after)
-        decided = ((after, one) for one in instructions)
+        decided = ((after, instruction) for instruction in instructions)
         work = await self.append(rows, decided, actor=actor)
         await self._settle(rows, before, after, actor)
         return after, work
@@ -138,7 +138,9 @@ class Transitions:
         after, instructions = step(before, stimulus, self._clock.now())
         if after is not before:
             await rows.sandboxes.update(after)
-            await self.append(rows, ((after, one) for one in instructions), actor=SYSTEM)
+            await self.append(
+                rows, ((after, instruction) for instruction in instructions), actor=SYSTEM
+            )
             self._directory.put(after)
 
     async def append(
@@ -171,23 +173,23 @@ class Transitions:
         self._changed(sandbox)
         self._bus.announce((sandbox_stream(sandbox.id),))
 
-    def _draft(self, sandbox: Sandbox, told: Append, actor: Principal) -> EventDraft:
+    def _draft(self, sandbox: Sandbox, append: Append, actor: Principal) -> EventDraft:
         payload: dict[str, Json] = {
             "sandbox_id": sandbox.id,
             "name": sandbox.name,
             "generation": sandbox.generation,
             "state": sandbox.state.value,
-            **told.extra,
+            **append.extra,
         }
         return EventDraft(
             id=self._ids.event(),
             stream=sandbox_stream(sandbox.id),
-            event_type=told.event_type,
+            event_type=append.event_type,
             at=self._clock.now(),
             org_id=sandbox.org_id,
             owner=sandbox.owner,
             actor=actor,
-            reason=told.reason,
+            reason=append.reason,
             payload=payload,
         )
 
@@ -214,11 +216,11 @@ async def effects_on_family(
     if effect is None:
         return []
     kin = await rows.sandboxes.unfinished(before.org_id, before.owner)
-    return [(one, effect) for one in kin if _concerns(before, one)]
+    return [(relative, effect) for relative in kin if _concerns(before, relative)]
 
 
-def _concerns(parent: Sandbox, one: Sandbox) -> bool:
-    return parent.id in one.ancestors and one.state in LIVE | KEPT
+def _concerns(parent: Sandbox, relative: Sandbox) -> bool:
+    return parent.id in relative.ancestors and relative.state in LIVE | KEPT
 
 
 def _place(sandbox: Sandbox) -> tuple[str, str, str]:

@@ -73,11 +73,11 @@ class UsageSampling:
         async with self._ground.store.begin() as rows:
             await self._ground.leadership.check(rows)
             standings = await rows.usage.standings()
-            for width, kept in KEPT.items():
+            for width, retention in KEPT.items():
                 at = bucket_of(now, width)
                 for org_id, standing in {**standings, INSTALLATION: Gauges()}.items():
                     await rows.usage.add(UsageBucket(org_id, at, standing, _NONE), width)
-                await rows.usage.drop(width, at - kept)
+                await rows.usage.drop(width, at - retention)
 
 
 async def _add(rows: Transaction, page: list[Event]) -> None:

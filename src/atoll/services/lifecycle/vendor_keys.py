@@ -26,15 +26,15 @@ class VendorKeys:
         """Return the keys that may pay for a sandbox, the one that does first; all there are
         without one, or for one that is not known. Raises `Unavailable`."""
         async with self._store.read() as rows:
-            kept = await rows.secrets.everything()
+            entries = await rows.secrets.everything()
             sandbox = None if sandbox_id is None else await rows.sandboxes.get(sandbox_id)
-        secrets = [one.secret for one in kept]
+        secrets = [entry.secret for entry in entries]
         if sandbox is None:
             chosen = paying_any(secrets, extension)
         else:
             chosen = paying(secrets, extension, _subject(sandbox))
-        by_id = {one.secret.id: one for one in kept}
-        opened = (self._open_key(by_id[one.id]) for one in chosen)
+        by_id = {entry.secret.id: entry for entry in entries}
+        opened = (self._open_key(by_id[secret.id]) for secret in chosen)
         return [key for key in opened if key is not None]
 
     async def has(self, caller: Principal, extension: str) -> bool:
@@ -43,19 +43,21 @@ class VendorKeys:
             subject = ScopeSubject(caller.org_id, caller.id, "", "")
             return await has_key(rows, extension, subject)
 
-    def _open_key(self, one: Kept) -> VendorKey | None:
+    def _open_key(self, entry: Kept) -> VendorKey | None:
         try:
-            return VendorKey(one.secret.id, self._vault.open(one.sealed, bound_to(one.secret)))
+            return VendorKey(
+                entry.secret.id, self._vault.open(entry.sealed, bound_to(entry.secret))
+            )
         except AtollError as error:
-            _log.error("value_unopened", id=one.secret.id, reason=error.message)
+            _log.error("value_unopened", id=entry.secret.id, reason=error.message)
             return None
 
 
 def check_paid(extensions: Mapping[str, Extension], installed: Collection[str], name: str) -> None:
     """Check that a key can pay for an extension's machines. One that is installed, and not on or
     not set up yet, may be given its key before. Raises `Invalid`."""
-    found = find_backend(extensions, installed, name, field="extension")
-    if found is not None and not _takes_key(found):
+    backend = find_backend(extensions, installed, name, field="extension")
+    if backend is not None and not _takes_key(backend):
         raise Invalid(f"{name} takes no key: its machines are not a vendor's.", field="extension")
 
 
@@ -64,13 +66,13 @@ def find_backend(
 ) -> Extension | None:
     """Return the extension that calls itself so, None for one that is installed and not on. Raises
     `Invalid` for a name that none has."""
-    found = next((one for one in extensions.values() if one.name == name), None)
-    if found is None and name not in installed:
+    backend = next((extension for extension in extensions.values() if extension.name == name), None)
+    if backend is None and name not in installed:
         raise Invalid(
             f"There is no backend {name}: `atoll extension list` names those that there are.",
             field=field,
         )
-    return found
+    return backend
 
 
 def _takes_key(extension: Extension) -> bool:

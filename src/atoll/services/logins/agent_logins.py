@@ -147,11 +147,11 @@ class AgentLogins:
         """Return the caller's logins that broke while they were in use; nobody else has any."""
         if caller.kind is not ActorKind.PERSON or caller.guest_access is not None:
             return ()
-        return [one for one in await self.list(caller) if one.needs_login]
+        return [record for record in await self.list(caller) if record.needs_login]
 
     async def dismiss(self, caller: Principal, login_id: AgentLoginId) -> None:
         """Have a login that broke wait for nobody. Raises `NotFound` for any other."""
-        if not any(one.id == login_id for one in await self.broken(caller)):
+        if not any(record.id == login_id for record in await self.broken(caller)):
             raise _missing(login_id)
         await self.turn(caller, login_id, on=False)
 
@@ -174,9 +174,9 @@ class AgentLogins:
             record, held = await opened(record, request, self._issuer(agent.name), now)
         async with self._ground.store.begin() as rows:
             others = await rows.agent_logins.of(caller.org_id, caller.id)
-            if sum(one.login.is_open for one in others) >= MAX_LOGINS:
+            if sum(other.login.is_open for other in others) >= MAX_LOGINS:
                 raise LimitReached(f"There may be {MAX_LOGINS} logins: revoke one.")
-            for ended in [one for one in others if not one.login.is_open][:-MAX_LOGINS]:
+            for ended in [other for other in others if not other.login.is_open][:-MAX_LOGINS]:
                 await rows.agent_logins.remove(ended.id)
             await rows.agent_logins.put(record)
             await self._vault.write(rows, record, held, now)
@@ -212,14 +212,14 @@ class AgentLogins:
             if on and not record.login.is_open:
                 raise Conflict("This login has ended: log in again.", code="login_not_ready")
             mine = await rows.agent_logins.of(caller.org_id, caller.id)
-            others = [one for one in mine if on and one.id != login_id and record.excludes(one)]
-            turned = [(record, on), *((one, False) for one in others)]
-            for one, used in turned:
-                if one.in_use is not used:
-                    await rows.agent_logins.put(replace(one, in_use=used))
-                    await self._note(rows, replace(one, in_use=used), caller)
-        for one, _ in turned:
-            self._announce(one)
+            others = [row for row in mine if on and row.id != login_id and record.excludes(row)]
+            turned = [(record, on), *((row, False) for row in others)]
+            for login, used in turned:
+                if login.in_use is not used:
+                    await rows.agent_logins.put(replace(login, in_use=used))
+                    await self._note(rows, replace(login, in_use=used), caller)
+        for login, _ in turned:
+            self._announce(login)
         await self._push(record.org_id, record.owner)
 
     async def expose(
@@ -232,7 +232,7 @@ class AgentLogins:
         _check_person(caller)
         async with self._ground.store.begin() as rows:
             record = await _own(rows, caller, login_id)
-            added = [one for one in dict.fromkeys(scopes) if one not in record.exposed_to]
+            added = [scope for scope in dict.fromkeys(scopes) if scope not in record.exposed_to]
             if added:
                 check_exposable(record, scopes)
             for scope in added:
@@ -311,14 +311,14 @@ class AgentLogins:
         try:
             async with asyncio.timeout(_RENEWED_WITHIN):
                 with self._ground.bus.listen(_channel(login_id)) as listener:
-                    while (found := await self.access(login_id)).version == version:
-                        if found.expires_at is None:
+                    while (access := await self.access(login_id)).version == version:
+                        if access.expires_at is None:
                             raise Forbidden("The vendor refused the key: log in with another.")
                         await _either(listener.wait(), _WAKE)
                         await self.advance_one(login_id)
         except TimeoutError as error:
             raise Unavailable(f"The login {login_id} was not refreshed in time.") from error
-        return found
+        return access
 
     async def _take(
         self, login_id: AgentLoginId, stimulus: LoginStimulus, tokens: LoginTokens | None = None
@@ -390,13 +390,13 @@ class AgentLogins:
         device = taken.secrets.device
         assert device is not None  # noqa: S101 - the caller looked
         try:
-            found = await issuer.poll(device)
+            outcome = await issuer.poll(device)
         except (Forbidden, Unavailable) as error:
-            found = LoginRefused(error.message)
-        if isinstance(found, LoginTokens):
-            await self._receive(taken, found)
+            outcome = LoginRefused(error.message)
+        if isinstance(outcome, LoginTokens):
+            await self._receive(taken, outcome)
         else:
-            await self._take(taken.record.id, found)
+            await self._take(taken.record.id, outcome)
 
     async def _send(self, taken: _Taken, sent: Awaitable[LoginTokens]) -> None:
         """Await the answer to a code or token that can be used once."""

@@ -83,14 +83,14 @@ class LentLogins:
 
     async def find(self, rows: Transaction, sandbox: Sandbox) -> Sequence[LentLogin]:
         """Return what is lent to a sandbox: a token, or a key. What does not open is not lent."""
-        found: list[LentLogin | None] = []
+        logins: list[LentLogin | None] = []
         for record in await rows.agent_logins.of(sandbox.org_id, sandbox.owner):
             if is_lent(record) and may_run(sandbox, record.agent):
                 if self._has_doors(sandbox):
-                    found.append(await self._lent(rows, record))
+                    logins.append(await self._lent(rows, record))
                 else:
-                    found.append(await self._exposed(rows, record, sandbox))
-        return [one for one in found if one is not None]
+                    logins.append(await self._exposed(rows, record, sandbox))
+        return [login for login in logins if login is not None]
 
     async def _exposed(
         self, rows: Transaction, record: AgentLoginRecord, sandbox: Sandbox

@@ -37,11 +37,11 @@ class LoginVault:
 
     async def read(self, rows: Transaction, record: AgentLoginRecord) -> LoginSecrets | None:
         """Return the secrets of a login; None when they are gone or do not open."""
-        kept = await self._kept(rows, record)
-        if kept is None:
+        entry = await self._kept(rows, record)
+        if entry is None:
             return None
         try:
-            value = self._vault.open(kept.sealed, bound_to(kept.secret))
+            value = self._vault.open(entry.sealed, bound_to(entry.secret))
             return msgspec.json.decode(value, type=LoginSecrets)
         except (AtollError, *UNREADABLE):
             return None
@@ -51,8 +51,8 @@ class LoginVault:
     ) -> None:
         """Seal the secrets of a login, in the caller's transaction."""
         value = msgspec.json.encode(secrets).decode()
-        kept = await self._kept(rows, record)
-        before = _unsealed(record) if kept is None else kept.secret
+        entry = await self._kept(rows, record)
+        before = _unsealed(record) if entry is None else entry.secret
         secret = replace(
             before,
             version=before.version + 1,
@@ -67,9 +67,9 @@ class LoginVault:
         await rows.secrets.remove(record.token_ref)
 
     async def _kept(self, rows: Transaction, record: AgentLoginRecord) -> Kept | None:
-        for one in await rows.secrets.sealed(record.org_id, record.owner):
-            if one.secret.id == record.token_ref and one.secret.use.purpose is Purpose.OAUTH:
-                return one
+        for entry in await rows.secrets.sealed(record.org_id, record.owner):
+            if entry.secret.id == record.token_ref and entry.secret.use.purpose is Purpose.OAUTH:
+                return entry
         return None
 
 

@@ -72,14 +72,14 @@ class LoginUpkeep:
         """Start the refresh of a token that was lent to this sandbox. Its door waits for the next
         policy."""
         try:
-            told = msgspec.convert(entry.payload, _Refused)
+            refusal = msgspec.convert(entry.payload, _Refused)
         except msgspec.ValidationError:
             return JournalOutcome()
-        login_id = AgentLoginId(told.login_id)
+        login_id = AgentLoginId(refusal.login_id)
         record = await rows.agent_logins.get(login_id)
         owner = (sandbox.org_id, sandbox.owner)
         if record is not None and (record.org_id, record.owner) == owner:
-            self._runner.start(partial(self._renew, login_id, told.version))
+            self._runner.start(partial(self._renew, login_id, refusal.version))
         return JournalOutcome()
 
     async def _advance(self, login_id: AgentLoginId) -> None:

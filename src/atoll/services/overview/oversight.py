@@ -68,11 +68,11 @@ class Oversight:
         """Return one page of an organization's sandboxes; the query's own organization is
         ignored."""
         async with self._store.read() as rows:
-            found = await administered(rows, caller, ref)
-            query = replace(query, org_id=found.id)
+            organization = await administered(rows, caller, ref)
+            query = replace(query, org_id=organization.id)
             page = await rows.every_sandbox.page(query)
             tally = await rows.every_sandbox.tally(query)
-        states = query.states or tuple(one for one in State if one is not State.DESTROYED)
+        states = query.states or tuple(state for state in State if state is not State.DESTROYED)
         total = sum(tally.get(state, 0) for state in states)
         return OverseenPage(await self._with_agents(page), tally, total)
 
@@ -90,16 +90,16 @@ class Oversight:
     async def check_lost(self, caller: Principal, ref: str, sandbox_id: str) -> None:
         """Check that a destroy loses no work, as the sandbox's owner would. Raises `NotFound`, and
         `Conflict` (code `unpulled_work`, `unpulled_unknown`)."""
-        found = (await self._find(caller, ref, sandbox_id)).sandbox
-        owner = Principal(found.org_id, found.owner, ActorKind.PERSON)
-        await self._unpulled.check_lost(owner, found.id)
+        sandbox = (await self._find(caller, ref, sandbox_id)).sandbox
+        owner = Principal(sandbox.org_id, sandbox.owner, ActorKind.PERSON)
+        await self._unpulled.check_lost(owner, sandbox.id)
 
     async def list_running(self) -> list[Sandbox]:
         """Return the sandboxes of the installation that run or are being made, whoever owns them:
         those of guests are in no organization that anybody administers."""
         async with self._store.read() as rows:
             every = await rows.sandboxes.unfinished()
-        return [one for one in every if one.state in _UP and not is_queued(one)]
+        return [sandbox for sandbox in every if sandbox.state in _UP and not is_queued(sandbox)]
 
     async def halt(self, caller: Principal, sandbox_id: str, *, wait_seconds: float) -> Sandbox:
         """Stop any sandbox of the installation; one that is being made once it is ready. Raises
@@ -128,10 +128,10 @@ class Oversight:
 
     async def _find(self, caller: Principal, ref: str, sandbox_id: str) -> OverviewRow:
         async with self._store.read() as rows:
-            found = await administered(rows, caller, ref)
-            row = await rows.every_sandbox.get(found.id, SandboxId(sandbox_id))
+            organization = await administered(rows, caller, ref)
+            row = await rows.every_sandbox.get(organization.id, SandboxId(sandbox_id))
         if row is None:
-            raise NotFound(f"There is no sandbox {sandbox_id[:80]!r} in {found.slug}.")
+            raise NotFound(f"There is no sandbox {sandbox_id[:80]!r} in {organization.slug}.")
         return row
 
     async def _with_agents(self, rows: Sequence[OverviewRow]) -> list[Overseen]:
@@ -141,6 +141,6 @@ class Oversight:
 
 async def administered(rows: Transaction, caller: Principal, ref: str) -> Organization:
     """Return an organization that the caller administers."""
-    found, own = await organization_for(rows, caller, ref)
+    organization, own = await organization_for(rows, caller, ref)
     check_may_set(own, OrgRole.MEMBER)
-    return found
+    return organization

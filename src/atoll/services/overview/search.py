@@ -47,13 +47,13 @@ class Search:
     ) -> tuple[list[Hit], bool]:
         """Return the best hits, of some kinds alone where there are any, and whether these are all.
         Raises `Invalid` for a query without words."""
-        query, found = read_query(text), []
+        query, matches = read_query(text), []
         for source in self._sources:
             if caller.may(source.capability) and (not kinds or kinds & source.kinds):
                 hits = await source.find(caller, query)
-                found += [one for one in hits if not kinds or one.kind in kinds]
+                matches += [hit for hit in hits if not kinds or hit.kind in kinds]
         bound = max(1, min(limit, MAX_HITS))
-        return ranked(found, bound), len(found) <= bound
+        return ranked(matches, bound), len(matches) <= bound
 
 
 class StoredTexts:
@@ -79,8 +79,8 @@ class StoredTexts:
         """Return hits among sandboxes, their tasks and branches."""
         wanted = TextQuery(caller.org_id, caller.id, query.typed)
         async with self._store.read() as rows:
-            found = await rows.search.sandboxes(wanted)
-        seen = (one for one in found if may_see(caller, one))
+            sandboxes = await rows.search.sandboxes(wanted)
+        seen = (sandbox for sandbox in sandboxes if may_see(caller, sandbox))
         return [hit for sandbox in seen for hit in _within(sandbox, query)]
 
     async def dashboards(self, caller: Principal, query: SearchQuery) -> list[Hit]:
@@ -88,38 +88,40 @@ class StoredTexts:
         subjects = subjects_of(caller)
         wanted = TextQuery(caller.org_id, caller.id, query.typed, subjects=subjects)
         async with self._store.read() as rows:
-            found = await rows.search.dashboards(wanted)
+            dashboards = await rows.search.dashboards(wanted)
         hits = (
-            _hit(query, Hit(HitKind.DASHBOARD, one.id, one.name, at=one.created_at))
-            for one in found
-            if role_of(caller, one) is not None
+            _hit(
+                query, Hit(HitKind.DASHBOARD, dashboard.id, dashboard.name, at=dashboard.created_at)
+            )
+            for dashboard in dashboards
+            if role_of(caller, dashboard) is not None
         )
-        return [one for one in hits if one is not None]
+        return [hit for hit in hits if hit is not None]
 
     async def members(self, caller: Principal, query: SearchQuery) -> list[Hit]:
         """Return hits among the members of the caller's organization."""
         async with self._store.read() as rows:
             members = await rows.members.of(caller.org_id)
         hits = (
-            _hit(query, Hit(HitKind.MEMBER, one.id, one.name, one.email, at=one.since))
-            for one in members
+            _hit(query, Hit(HitKind.MEMBER, member.id, member.name, member.email, at=member.since))
+            for member in members
         )
-        return [one for one in hits if one is not None]
+        return [hit for hit in hits if hit is not None]
 
     async def events(self, caller: Principal, query: SearchQuery) -> list[Hit]:
         """Return hits among the reasons of events."""
         async with self._store.read() as rows:
             team = await rows.organizations.get(caller.org_id) is not None
             wanted = TextQuery(caller.org_id, caller.id, query.typed, team=team)
-            found = await rows.search.events(wanted)
+            events = await rows.search.events(wanted)
         hits = []
-        for event in found:
+        for event in events:
             inside = event.stream.startswith(SANDBOX_STREAMS)
             box = event.stream.removeprefix(SANDBOX_STREAMS) if inside else None
             reason = event.reason or ""
             hit = Hit(HitKind.EVENT, event.id, event.event_type, reason, box, event.at)
             hits.append(_hit(query, hit))
-        return [one for one in hits if one is not None]
+        return [hit for hit in hits if hit is not None]
 
 
 def named(
@@ -128,8 +130,8 @@ def named(
     """Return a source of things whose list is short: each is judged by its name and text."""
 
     async def find(caller: Principal, query: SearchQuery) -> list[Hit]:
-        hits = (_hit(query, one) for one in await names(caller))
-        return [one for one in hits if one is not None]
+        hits = (_hit(query, hit) for hit in await names(caller))
+        return [hit for hit in hits if hit is not None]
 
     return SearchSource(frozenset({kind}), capability, find)
 

@@ -42,7 +42,7 @@ class Usage:
         others, and `Invalid` for a range that is not kept."""
         span = range_of(self._ground.clock.now(), hours=hours, bucket=bucket)
         async with self._ground.store.read() as rows:
-            found, _ = await organization_for(rows, caller, ref)
-            points = series(await rows.usage.buckets(found.id, span), span)
-            now = await rows.usage.standing(found.id)
+            organization, _ = await organization_for(rows, caller, ref)
+            points = series(await rows.usage.buckets(organization.id, span), span)
+            now = await rows.usage.standing(organization.id)
         return UsageSeries(span, points, *total(points), now)

@@ -57,9 +57,9 @@ class WorkerOversight:
     async def page(self, caller: Principal, ref: str, page: PageQuery) -> RowPage[OverseenWorker]:
         """Return one page of an organization's workers, newest first."""
         async with self._ground.store.read() as rows:
-            found = await administered(rows, caller, ref)
-            workers = await rows.workers.page(found.id, None, page)
-            shown = [await self._overseen(rows, one) for one in workers.rows]
+            organization = await administered(rows, caller, ref)
+            workers = await rows.workers.page(organization.id, None, page)
+            shown = [await self._overseen(rows, record) for record in workers.rows]
         return RowPage(shown, workers.following)
 
     async def backends(self, caller: Principal, ref: str) -> list[BackendHealth]:
@@ -67,13 +67,13 @@ class WorkerOversight:
         lost in the last day. To who runs the installation also every other place where something
         was started, and the health of each."""
         async with self._ground.store.read() as rows:
-            found = await administered(rows, caller, ref)
-            standing = await rows.workers.standing(found.id, MOST_COUNTED)
-            here = [await _place(rows, *one) for one in standing if runs(one[0].worker)]
+            organization = await administered(rows, caller, ref)
+            standing = await rows.workers.standing(organization.id, MOST_COUNTED)
+            here = [await _place(rows, *row) for row in standing if runs(row[0].worker)]
             since = self._ground.clock.now() - WINDOW
-            starts = await rows.worker_events.lost(found.id, since, MOST_COUNTED)
+            starts = await rows.worker_events.lost(organization.id, since, MOST_COUNTED)
             hosts = await all_hosts(rows)
-        gone = [place_of_start(one.payload) for one in starts]
+        gone = [place_of_start(start.payload) for start in starts]
         known = await self._routes.health() if caller.may(Capability.SYSTEM_MANAGE) else []
         measured = _measured(known, {host.name: host for host in hosts})
         return backends_of(measured, filter(None, here), filter(None, gone))
@@ -96,11 +96,13 @@ def _measured(
     known: Sequence[PlaceHealth], hosts: Mapping[str, Host]
 ) -> list[tuple[BackendPlace, Health]]:
     """Return measured places: one that is no host's name is a vendor's region."""
-    return [(_backend_place(one, hosts.get(one.place)), one.health) for one in known]
+    return [
+        (_backend_place(reading, hosts.get(reading.place)), reading.health) for reading in known
+    ]
 
 
-def _backend_place(found: PlaceHealth, host: Host | None) -> BackendPlace:
+def _backend_place(reading: PlaceHealth, host: Host | None) -> BackendPlace:
     if host is None:
-        return BackendPlace(found.extension, region=found.place)
+        return BackendPlace(reading.extension, region=reading.place)
     region = host.region or (LOCAL if host.kind is HostKind.LOCAL else "")
-    return BackendPlace(found.extension, host.name, region)
+    return BackendPlace(reading.extension, host.name, region)

@@ -107,10 +107,10 @@ class Bearers:
         """Return the caller of a bearer token of any kind. Raises `Unauthenticated`, or
         `LimitReached` after too many wrong ones from `source`; with the same words for every
         token that does not hold."""
-        found = await self._caller(text)
-        if found is None:
+        caller = await self._caller(text)
+        if caller is None:
             raise self._logins.wrong(source, WRONG)
-        return found
+        return caller
 
     async def signed_only(self, text: str, source: str) -> Principal:
         """Return the caller of a signed token. Raises like `by_text`, also for another kind."""

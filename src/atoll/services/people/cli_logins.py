@@ -59,18 +59,18 @@ class CliLogins:
         `NotFound`."""
         _check(caller)
         async with self._ground.store.read() as rows:
-            found = await rows.cli_logins.coded(read_code(code))
-        if found is None or found.confirmed or found.expires_at <= self._ground.clock.now():
+            login = await rows.cli_logins.coded(read_code(code))
+        if login is None or login.confirmed or login.expires_at <= self._ground.clock.now():
             raise NotFound("No command line waits with this code: run `atoll login` there again.")
-        return found
+        return login
 
     async def confirm(self, caller: Principal, code: str) -> CliLogin:
         """Let the command line with this code act for the caller. Raises like `waiting`."""
-        found = await self.waiting(caller, code)
-        confirmed = replace(found, org_id=caller.org_id, person=caller.id)
+        login = await self.waiting(caller, code)
+        confirmed = replace(login, org_id=caller.org_id, person=caller.id)
         async with self._ground.store.begin() as rows:
-            newest = await rows.cli_logins.get(found.mark)
-            if newest != found:
+            newest = await rows.cli_logins.get(login.mark)
+            if newest != login:
                 raise NotFound("This code was confirmed already: run `atoll login` there again.")
             await rows.cli_logins.put(confirmed)
         return confirmed
@@ -81,19 +81,19 @@ class CliLogins:
         `source`."""
         mark, now = fingerprint(secret), self._ground.clock.now()
         async with self._ground.store.read() as rows:
-            found = await rows.cli_logins.get(mark)
-        if found is None or found.expires_at <= now:
+            login = await rows.cli_logins.get(mark)
+        if login is None or login.expires_at <= now:
             raise self._logins.wrong(source, "this login is over: run `atoll login` again")
-        if not found.confirmed:
+        if not login.confirmed:
             return None
         async with self._ground.store.begin() as rows:
             if await rows.cli_logins.get(mark) is None:
                 raise self._logins.wrong(source, "this login was used already")
             await rows.cli_logins.remove(mark)
-        owner = await self._owners(found.org_id, found.person)
+        owner = await self._owners(login.org_id, login.person)
         if owner is None:
             raise self._logins.wrong(source, "who confirmed this login is no member any more")
-        return await self._tokens.create(owner, TokenRequest(f"atoll on {found.machine}"[:64]))
+        return await self._tokens.create(owner, TokenRequest(f"atoll on {login.machine}"[:64]))
 
 
 def _check(caller: Principal) -> None:

@@ -37,10 +37,10 @@ class DashboardOwners:
         administrator once the owner is gone. Raises `NotFound`, `Forbidden`, `Conflict` for a
         viewer, `LimitReached`."""
         async with self._ground.store.begin() as rows:
-            found, _ = await organization_for(rows, caller, caller.org_id)
-            check_team(found)
+            organization, _ = await organization_for(rows, caller, caller.org_id)
+            check_team(organization)
             dashboard = await self._given_away(rows, caller, ref)
-            to = one_member(await rows.members.of(found.id), member)
+            to = one_member(await rows.members.of(organization.id), member)
             if not may_own(to):
                 raise Conflict(
                     f"{to.name} cannot own a dashboard: give them another role, or share it.",
@@ -58,21 +58,21 @@ class DashboardOwners:
         """Return a page of the dashboards of an organization whose owner is gone, oldest first, to
         its administrators."""
         async with self._ground.store.read() as rows:
-            found, own = await organization_for(rows, caller, ref)
+            organization, own = await organization_for(rows, caller, ref)
             check_may_set(own, OrgRole.MEMBER)
-            check_team(found)
-            return await rows.dashboards.ownerless(found.id, page)
+            check_team(organization)
+            return await rows.dashboards.ownerless(organization.id, page)
 
     async def sweep(self) -> None:
         """Hand over what has no owner, and remove what waited too long."""
         page: PageQuery | None = PageQuery(PAGE)
         while page is not None:
             async with self._ground.store.read() as rows:
-                found = await rows.dashboards.ownerless(None, page)
-            for one in found.rows:
+                batch = await rows.dashboards.ownerless(None, page)
+            for dashboard in batch.rows:
                 async with self._ground.store.begin() as rows:
-                    await settle(rows, self._ground, one, actor=SYSTEM)
-            page = None if found.following is None else PageQuery(PAGE, found.following)
+                    await settle(rows, self._ground, dashboard, actor=SYSTEM)
+            page = None if batch.following is None else PageQuery(PAGE, batch.following)
 
     async def _given_away(self, rows: Transaction, caller: Principal, ref: str) -> Dashboard:
         dashboard = await rows.dashboards.get(DashboardId(ref))
@@ -96,9 +96,9 @@ async def leave(rows: Transaction, ground: Ground, member: Member, *, actor: Pri
     mentions it. Returns how many there are."""
     await rows.dashboard_mentions.cut(member.org_id, member.id, 0)
     owned = await rows.dashboards.owned(member.org_id, member.id)
-    others = [one for one in await rows.members.of(member.org_id) if one.id != member.id]
-    for one in owned:
-        await _settle(rows, ground, one, others, actor=actor)
+    others = [other for other in await rows.members.of(member.org_id) if other.id != member.id]
+    for dashboard in owned:
+        await _settle(rows, ground, dashboard, others, actor=actor)
     return len(owned)
 
 
@@ -108,7 +108,7 @@ async def settle(
     """Hand over a dashboard whose owner is gone, have it wait, or remove it when it waited too
     long."""
     members = await rows.members.of(dashboard.org_id)
-    if any(one.id == dashboard.owner for one in members):
+    if any(member.id == dashboard.owner for member in members):
         return
     left_at = dashboard.left_at
     if left_at is not None and left_at + WAITS <= ground.clock.now():
@@ -125,8 +125,8 @@ async def hand_over(
     given = given_to(dashboard, to)
     await rows.dashboards.put(given)
     await rows.events.give(dashboard_stream(given.id), dashboard.owner, to)
-    told = {"from": dashboard.owner, "to": to}
-    await _report(rows, ground, given, "dashboard.given", actor=actor, **told)
+    payload = {"from": dashboard.owner, "to": to}
+    await _report(rows, ground, given, "dashboard.given", actor=actor, **payload)
     return given
 
 
@@ -153,7 +153,7 @@ async def _report(
     kind: str,
     *,
     actor: Principal,
-    **told: str,
+    **payload: str,
 ) -> None:
     draft = EventDraft(
         id=ground.ids.event(),
@@ -164,6 +164,6 @@ async def _report(
         owner=dashboard.owner,
         actor=actor,
         reason=None,
-        payload={"dashboard_id": dashboard.id, "name": dashboard.name, **told},
+        payload={"dashboard_id": dashboard.id, "name": dashboard.name, **payload},
     )
     await rows.events.append((draft,))

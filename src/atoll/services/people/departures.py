@@ -68,7 +68,7 @@ class Departures:
     async def forget(self, rows: Transaction, member: Member, *, actor: Principal) -> Departure:
         """Remove what lives in the member's name, in the caller's transaction. `settle` does the
         rest after it."""
-        held = [one.id for one in await rows.sandboxes.held(member.org_id, member.id)]
+        held = [sandbox.id for sandbox in await rows.sandboxes.held(member.org_id, member.id)]
         for share in await rows.shares.held(member.org_id, member.id):
             await end_link(rows, self._ground, share, actor)
         for browser in await rows.push.of(member.org_id, member.id):
@@ -100,15 +100,15 @@ class Departures:
 
     async def _owned(self, member: Member) -> Sequence[SandboxId]:
         async with self._ground.store.read() as rows:
-            return [one.id for one in await rows.sandboxes.held(member.org_id, member.id)]
+            return [sandbox.id for sandbox in await rows.sandboxes.held(member.org_id, member.id)]
 
     async def _end_approvals(self, rows: Transaction, member: Member, actor: Principal) -> None:
         """End the requests that the member decides, and all that it granted."""
         now = self._ground.clock.now()
         open_ = (ApprovalState.PENDING, ApprovalState.GRANTED)
         query = ApprovalQuery(member.org_id, None, open_)
-        found = await rows.approvals.page(query, PageQuery(_MAX_APPROVALS))
-        for approval in found.rows:
+        approvals = await rows.approvals.page(query, PageQuery(_MAX_APPROVALS))
+        for approval in approvals.rows:
             if member.id in (approval.owner, approval.decided_by):
                 after = overtaken(approval, reason="Its person is gone.", now=now)
                 await rows.approvals.put(after)

@@ -65,17 +65,18 @@ class Invitations:
         `Forbidden`, and `LimitReached` beyond 100 of an organization."""
         now, secret = self._ground.clock.now(), spell_secret(secrets.token_bytes(SECRET_BYTES))
         async with self._ground.store.begin() as rows:
-            found, own = await organization_for(rows, caller, ref)
+            organization, own = await organization_for(rows, caller, ref)
             check_may_set(own, request.role)
-            check_team(found)
+            check_team(organization)
             await rows.invitations.forget(now)
-            if len(await rows.invitations.of(found.id)) >= MAX_INVITATIONS:
+            if len(await rows.invitations.of(organization.id)) >= MAX_INVITATIONS:
                 raise LimitReached(
-                    f"{found.name} has {MAX_INVITATIONS} invitations already: revoke one first."
+                    f"{organization.name} has {MAX_INVITATIONS} invitations already: "
+                    "revoke one first."
                 )
             made = Invitation(
                 id=InvitationId(self._ground.ids.new("inv")),
-                org_id=found.id,
+                org_id=organization.id,
                 role=request.role,
                 groups=read_groups(request.groups),
                 email=request.email,
@@ -85,8 +86,8 @@ class Invitations:
                 expires_at=invitation_end(now, request.seconds),
             )
             await rows.invitations.add(made)
-            told = invitation_event(self._ground, caller, "member.invited", made)
-            await rows.events.append((told,))
+            event = invitation_event(self._ground, caller, "member.invited", made)
+            await rows.events.append((event,))
         self._ground.bus.announce((org_stream(made.org_id),))
         return made, secret
 
@@ -94,15 +95,23 @@ class Invitations:
         """Return the invitations that can still be accepted."""
         now = self._ground.clock.now()
         async with self._ground.store.read() as rows:
-            found, own = await organization_for(rows, caller, ref)
+            organization, own = await organization_for(rows, caller, ref)
             check_may_set(own, OrgRole.MEMBER)
-            return [one for one in await rows.invitations.of(found.id) if one.expires_at > now]
+            return [
+                invitation
+                for invitation in await rows.invitations.of(organization.id)
+                if invitation.expires_at > now
+            ]
 
     async def revoke(self, caller: Principal, ref: str, invitation_id: str) -> None:
         """Take an invitation back. Raises `NotFound`."""
         async with self._ground.store.begin() as rows:
-            found, own = await organization_for(rows, caller, ref)
-            there = [one for one in await rows.invitations.of(found.id) if one.id == invitation_id]
+            organization, own = await organization_for(rows, caller, ref)
+            there = [
+                invitation
+                for invitation in await rows.invitations.of(organization.id)
+                if invitation.id == invitation_id
+            ]
             if not there:
                 raise NotFound(
                     f"There is no invitation {invitation_id[:80]!r}: list them to see which there "
@@ -110,9 +119,9 @@ class Invitations:
                 )
             check_may_set(own, there[0].role)
             await rows.invitations.remove(there[0].id)
-            told = invitation_event(self._ground, caller, "member.uninvited", there[0])
-            await rows.events.append((told,))
-        self._ground.bus.announce((org_stream(found.id),))
+            event = invitation_event(self._ground, caller, "member.uninvited", there[0])
+            await rows.events.append((event,))
+        self._ground.bus.announce((org_stream(organization.id),))
 
     async def look(self, caller: Principal, secret: str) -> Offer:
         """Return what an invitation offers, to a person who may accept it. Raises `NotFound` like
@@ -120,14 +129,14 @@ class Invitations:
         now = self._ground.clock.now()
         async with self._ground.store.read() as rows:
             invitation = await rows.invitations.marked(fingerprint(secret))
-            found = None
+            organization = None
             if invitation is not None and invitation.expires_at > now:
-                found = await rows.organizations.get(invitation.org_id)
-            if invitation is None or found is None or caller.guest_access is not None:
+                organization = await rows.organizations.get(invitation.org_id)
+            if invitation is None or organization is None or caller.guest_access is not None:
                 raise _over()
-            inviter = await rows.members.get(found.id, invitation.invited_by)
+            inviter = await rows.members.get(organization.id, invitation.invited_by)
         name = "" if inviter is None else inviter.name
-        return Offer(found.name, invitation.role, name, invitation.expires_at)
+        return Offer(organization.name, invitation.role, name, invitation.expires_at)
 
     async def accept(self, caller: Principal, secret: str) -> Membership:
         """Make the caller, a person who has logged in, a member by an invitation, which is used up
@@ -136,10 +145,10 @@ class Invitations:
         now = self._ground.clock.now()
         async with self._ground.store.begin() as rows:
             invitation = await rows.invitations.marked(fingerprint(secret))
-            found = None
+            organization = None
             if invitation is not None and invitation.expires_at > now:
-                found = await rows.organizations.get(invitation.org_id)
-            if invitation is None or found is None or caller.guest_access is not None:
+                organization = await rows.organizations.get(invitation.org_id)
+            if invitation is None or organization is None or caller.guest_access is not None:
                 raise _over()
             if caller.kind is not ActorKind.PERSON or is_local(caller):
                 raise Conflict(
@@ -147,26 +156,26 @@ class Invitations:
                     "provider (docs/run/sign-in.md).",
                     code="not_invited",
                 )
-            members = await rows.members.of(found.id)
+            members = await rows.members.of(organization.id)
             member = Member(
-                found.id,
+                organization.id,
                 caller.id,
                 caller.kind,
-                unique_name(caller.name or caller.id, [one.name for one in members]),
+                unique_name(caller.name or caller.id, [member.name for member in members]),
                 invitation.email,
                 invitation.role,
                 invitation.groups,
                 now,
             )
-            await add_member(rows, found, member)
+            await add_member(rows, organization, member)
             await rows.invitations.remove(invitation.id)
-            told = member_event(
+            event = member_event(
                 self._ground, caller, "member.added", member, invitation=invitation.id
             )
-            await rows.events.append((told,))
+            await rows.events.append((event,))
         self._memberships.forget(member.org_id, member.id)
         self._ground.bus.announce((org_stream(member.org_id),))
-        return Membership(found, member.role)
+        return Membership(organization, member.role)
 
 
 def _over() -> NotFound:

@@ -97,9 +97,9 @@ class Logins:
     async def look(self) -> None:
         """Read what another replica changed."""
         async with self._store.read() as rows:
-            found = await rows.logins.newer(self._version)
-        if found is not None:
-            self._remember(*found)
+            update = await rows.logins.newer(self._version)
+        if update is not None:
+            self._remember(*update)
 
     async def follow(self) -> None:
         """Take over what other replicas change, until cancelled. While the store does not answer,
@@ -123,9 +123,9 @@ class Logins:
         after too many wrong ones from `source` (an address)."""
         mark = fingerprint(session)
         if not self._in_book(mark):
-            found = None if self._people is None else await self._people.by_session(session)
-            if found is not None:
-                return found
+            principal = None if self._people is None else await self._people.by_session(session)
+            if principal is not None:
+                return principal
             await self.look()  # another replica may have begun it a moment ago
         if self._in_book(mark):
             return self.person()
@@ -152,7 +152,9 @@ class Logins:
     def knows(self, mark: str) -> bool:
         """Report whether a fingerprint is that of a session or a login ticket, also of one that is
         over."""
-        return mark in self._sessions or any(mark == one.fingerprint for one in self._book.tickets)
+        return mark in self._sessions or any(
+            mark == ticket.fingerprint for ticket in self._book.tickets
+        )
 
     def page_key(self, session: str) -> str:
         """Return the key that the page sends beside this cookie, a person's or a guest's.

@@ -66,8 +66,8 @@ class Memberships:
         if named.guest_scope is not None:
             return guest_of_scope(named.guest_scope)
         async with self._ground.store.read() as rows:
-            found = await rows.members.memberships(named.user or PrincipalId(""))
-        people = [one for one in found if one.kind is ActorKind.PERSON]
+            memberships = await rows.members.memberships(named.user or PrincipalId(""))
+        people = [membership for membership in memberships if membership.kind is ActorKind.PERSON]
         if len(people) != 1:
             raise Unauthenticated("the front end names nobody who is a member of one organization")
         return member_principal(people[0])
@@ -111,13 +111,13 @@ async def organization_for(
 ) -> tuple[Organization, OrgRole]:
     """Return an organization by id or slug, and the caller's role in it. Raises `NotFound` for a
     missing one and for one of others, in the same words."""
-    found = await rows.organizations.get(ref)
-    if found is None and ref == PERSONAL_ORG:
-        found = PERSONAL
-    role = None if found is None else await _role(rows, caller, found)
-    if found is None or role is None:
+    organization = await rows.organizations.get(ref)
+    if organization is None and ref == PERSONAL_ORG:
+        organization = PERSONAL
+    role = None if organization is None else await _role(rows, caller, organization)
+    if organization is None or role is None:
         raise NotFound(f"There is no organization {ref[:80]!r}: list them to see which there are.")
-    return found, role
+    return organization, role
 
 
 async def _role(rows: Transaction, caller: Principal, within: Organization) -> OrgRole | None:

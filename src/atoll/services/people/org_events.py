@@ -14,15 +14,15 @@ def org_stream(org_id: OrgId) -> str:
 
 def org_event(ground: Ground, actor: Principal, kind: str, within: Organization) -> EventDraft:
     """Return an event about an organization itself."""
-    told: dict[str, Json] = {"org": within.id, "slug": within.slug, "name": within.name}
-    return _draft(ground, actor, kind, within.id, payload=told)
+    payload: dict[str, Json] = {"org": within.id, "slug": within.slug, "name": within.name}
+    return _draft(ground, actor, kind, within.id, payload=payload)
 
 
 def member_event(
     ground: Ground, actor: Principal, kind: str, member: Member, **more: Json
 ) -> EventDraft:
     """Return an event about a member."""
-    told: dict[str, Json] = {
+    payload: dict[str, Json] = {
         "org": member.org_id,
         "member": member.id,
         "kind": member.kind.value,
@@ -30,21 +30,21 @@ def member_event(
         "role": member.role.value,
         **more,
     }
-    return _draft(ground, actor, kind, member.org_id, payload=told)
+    return _draft(ground, actor, kind, member.org_id, payload=payload)
 
 
 def invitation_event(
     ground: Ground, actor: Principal, kind: str, invitation: Invitation
 ) -> EventDraft:
     """Return an event about an invitation."""
-    told: dict[str, Json] = {
+    payload: dict[str, Json] = {
         "org": invitation.org_id,
         "invitation": invitation.id,
         "role": invitation.role.value,
     }
     if invitation.email:
-        told["email"] = invitation.email
-    return _draft(ground, actor, kind, invitation.org_id, payload=told)
+        payload["email"] = invitation.email
+    return _draft(ground, actor, kind, invitation.org_id, payload=payload)
 
 
 def _draft(

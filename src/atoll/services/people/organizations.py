@@ -76,10 +76,10 @@ class Organizations:
         their browser, and all of them to who runs the installation."""
         async with self._ground.store.read() as rows:
             if caller.may(Capability.SYSTEM_MANAGE):
-                found = await rows.organizations.all()
-                if not any(one.id == PERSONAL_ORG for one in found):
-                    found = [PERSONAL, *found]
-                return [Membership(one, OrgRole.OWNER) for one in found]
+                organizations = await rows.organizations.all()
+                if not any(organization.id == PERSONAL_ORG for organization in organizations):
+                    organizations = [PERSONAL, *organizations]
+                return [Membership(organization, OrgRole.OWNER) for organization in organizations]
             if caller.token is not None:
                 return [Membership(*await organization_for(rows, caller, caller.org_id))]
             return await _memberships(rows, caller)
@@ -113,29 +113,29 @@ class Organizations:
         """Rename an organization. Raises `Invalid`, `Conflict` for a slug that is taken, and for
         the organization of single-person mode."""
         async with self._ground.store.begin() as rows:
-            found, role = await organization_for(rows, caller, ref)
+            organization, role = await organization_for(rows, caller, ref)
             check_may_set(role, OrgRole.MEMBER)
-            check_team(found)
+            check_team(organization)
             changed = replace(
-                found,
-                slug=found.slug if slug is None else read_slug(slug),
-                name=found.name if name is None else printable_name(name),
+                organization,
+                slug=organization.slug if slug is None else read_slug(slug),
+                name=organization.name if name is None else printable_name(name),
             )
-            if changed != found:
+            if changed != organization:
                 await rows.organizations.put(changed)
-                told = org_event(self._ground, caller, "org.changed", changed)
-                await rows.events.append((told,))
-        self._ground.bus.announce((org_stream(found.id),))
+                event = org_event(self._ground, caller, "org.changed", changed)
+                await rows.events.append((event,))
+        self._ground.bus.announce((org_stream(organization.id),))
         return Membership(changed, role)
 
     async def members(self, caller: Principal, ref: str) -> Sequence[Member]:
         """Return the members, service accounts among them; those who joined first come first."""
         async with self._ground.store.read() as rows:
-            found, _ = await organization_for(rows, caller, ref)
-            members = await rows.members.of(found.id)
-        if found is PERSONAL:
-            members = [self._member_of(found, LOCAL_PERSON)]
-        return [self._with_present_name(one) for one in members]
+            organization, _ = await organization_for(rows, caller, ref)
+            members = await rows.members.of(organization.id)
+        if organization is PERSONAL:
+            members = [self._member_of(organization, LOCAL_PERSON)]
+        return [self._with_present_name(member) for member in members]
 
     async def change_member(
         self, caller: Principal, ref: str, member: str, change: MemberChange
@@ -144,9 +144,9 @@ class Organizations:
         `domain.people.organization`, `Conflict` for the last owner, for the person who runs the
         installation, whose role stays, and for groups that a login provider says."""
         async with self._ground.store.begin() as rows:
-            found, own = await organization_for(rows, caller, ref)
-            members = await rows.members.of(found.id)
-            before = one_member([self._with_present_name(one) for one in members], member)
+            organization, own = await organization_for(rows, caller, ref)
+            members = await rows.members.of(organization.id)
+            before = one_member([self._with_present_name(row) for row in members], member)
             after = replace(
                 before,
                 role=before.role if change.role is None else change.role,
@@ -161,10 +161,10 @@ class Organizations:
                 check_owner_stays(members, before)
             if after != before:
                 await rows.members.put(after)
-                told = member_event(
+                event = member_event(
                     self._ground, caller, "member.changed", after, before=before.role.value
                 )
-                await rows.events.append((told,))
+                await rows.events.append((event,))
         self._changed(after)
         return after
 
@@ -172,8 +172,10 @@ class Organizations:
         """Remove a member or a service account, with all that lives in its name. Its sandboxes are
         stopped and wait for another owner. Raises like `change_member`."""
         async with self._ground.store.begin() as rows:
-            found, own = await organization_for(rows, caller, ref)
-            members = [self._with_present_name(one) for one in await rows.members.of(found.id)]
+            organization, own = await organization_for(rows, caller, ref)
+            members = [
+                self._with_present_name(row) for row in await rows.members.of(organization.id)
+            ]
             going = one_member(members, member)
             check_may_set(own, OrgRole.MEMBER, going.role)
             departure = await self._remove(rows, caller, members, going)
@@ -182,15 +184,17 @@ class Organizations:
 
     async def remove_service_account(self, caller: Principal, ref: str, account: str) -> Member:
         """Remove a service account, as `remove_member` does. Raises `NotFound` for a person."""
-        found = await self.members(caller, ref)
-        accounts = [one for one in found if one.kind is ActorKind.AUTOMATION]
+        members = await self.members(caller, ref)
+        accounts = [member for member in members if member.kind is ActorKind.AUTOMATION]
         return await self.remove_member(caller, ref, one_member(accounts, account).id)
 
     async def leave(self, caller: Principal, ref: str) -> Member:
         """Leave an organization. Raises `Conflict` for the last owner."""
         async with self._ground.store.begin() as rows:
-            found, _ = await organization_for(rows, caller, ref)
-            members = [self._with_present_name(one) for one in await rows.members.of(found.id)]
+            organization, _ = await organization_for(rows, caller, ref)
+            members = [
+                self._with_present_name(row) for row in await rows.members.of(organization.id)
+            ]
             going = one_member(members, caller.id)
             departure = await self._remove(rows, caller, members, going)
         await self._gone(departure)
@@ -203,11 +207,11 @@ class Organizations:
         `LimitReached` beyond 1000 members, `Conflict` for the organization of single-person mode
         and for a name that another member has."""
         async with self._ground.store.begin() as rows:
-            found, own = await organization_for(rows, caller, ref)
+            organization, own = await organization_for(rows, caller, ref)
             check_may_set(own, role)
             check_kind(ActorKind.AUTOMATION, role)
             account = Member(
-                found.id,
+                organization.id,
                 PrincipalId(self._ground.ids.new("svc")),
                 ActorKind.AUTOMATION,
                 printable_name(name),
@@ -216,7 +220,7 @@ class Organizations:
                 read_groups(groups),
                 self._ground.clock.now(),
             )
-            await add_member(rows, found, account)
+            await add_member(rows, organization, account)
             added = member_event(self._ground, caller, "member.added", account)
             await rows.events.append((added,))
         self._changed(account)
@@ -241,8 +245,8 @@ class Organizations:
         check_owner_stays(members, going)
         departure = await self._departures.forget(rows, going, actor=caller)
         await rows.members.remove(going.org_id, going.id)
-        told = member_event(self._ground, caller, "member.removed", going, **departure.counts)
-        await rows.events.append((told,))
+        event = member_event(self._ground, caller, "member.removed", going, **departure.counts)
+        await rows.events.append((event,))
         return departure
 
     async def _gone(self, departure: Departure) -> None:
@@ -276,12 +280,12 @@ class Organizations:
 
 
 async def _memberships(rows: Transaction, caller: Principal) -> list[Membership]:
-    found = []
+    memberships = []
     for member in await rows.members.memberships(caller.id):
         within = await rows.organizations.get(member.org_id)
         if within is not None:
-            found.append(Membership(within, member.role))
-    return found
+            memberships.append(Membership(within, member.role))
+    return memberships
 
 
 def _check_not_local(member: Member) -> None:

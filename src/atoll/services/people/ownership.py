@@ -77,16 +77,16 @@ class Ownership:
         """Return a page of the sandboxes of an organization whose owner is gone, oldest first, to
         its administrators."""
         async with self._ground.store.read() as rows:
-            found, own = await organization_for(rows, caller, ref)
+            organization, own = await organization_for(rows, caller, ref)
             check_may_set(own, OrgRole.MEMBER)
-            check_team(found)
-            return await rows.sandboxes.ownerless(found.id, page)
+            check_team(organization)
+            return await rows.sandboxes.ownerless(organization.id, page)
 
     async def _member(self, caller: Principal, ref: str) -> Member:
         async with self._ground.store.read() as rows:
-            found, _ = await organization_for(rows, caller, caller.org_id)
-            check_team(found)
-            return one_member(await rows.members.of(found.id), ref)
+            organization, _ = await organization_for(rows, caller, caller.org_id)
+            check_team(organization)
+            return one_member(await rows.members.of(organization.id), ref)
 
     async def _part(self, rows: Transaction, sandbox: Sandbox, *, actor: Principal) -> None:
         """End what the former owner had on the sandbox."""
@@ -132,5 +132,5 @@ async def _conceal_logins(rows: Transaction, sandbox: Sandbox) -> None:
     scope = f"sandbox:{sandbox.id}"
     for login in await rows.agent_logins.of(sandbox.org_id, sandbox.owner):
         if scope in login.exposed_to:
-            left = tuple(one for one in login.exposed_to if one != scope)
+            left = tuple(other for other in login.exposed_to if other != scope)
             await rows.agent_logins.put(replace(login, exposed_to=left))

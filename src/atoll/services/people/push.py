@@ -35,8 +35,12 @@ class PushSubscriptions:
             created_at=self._ground.clock.now(),
         )
         async with self._ground.store.begin() as rows:
-            found = await rows.push.of(caller.org_id, caller.id)
-            others = [one for one in found if one.target.endpoint != target.endpoint]
+            subscriptions = await rows.push.of(caller.org_id, caller.id)
+            others = [
+                subscription
+                for subscription in subscriptions
+                if subscription.target.endpoint != target.endpoint
+            ]
             if len(others) >= MAX_SUBSCRIPTIONS:
                 raise LimitReached(
                     f"{MAX_SUBSCRIPTIONS} browsers receive your notifications already: turn them "
@@ -53,7 +57,7 @@ class PushSubscriptions:
     async def unsubscribe(self, caller: Principal, subscription_id: str) -> None:
         """Remove one of the caller's browsers. Raises `NotFound`."""
         async with self._ground.store.begin() as rows:
-            for one in await rows.push.of(caller.org_id, caller.id):
-                if one.id == subscription_id:
-                    return await rows.push.remove(one.id)
+            for subscription in await rows.push.of(caller.org_id, caller.id):
+                if subscription.id == subscription_id:
+                    return await rows.push.remove(subscription.id)
         raise NotFound(f"You have no push subscription {subscription_id[:80]!r}: list them to see.")

@@ -52,9 +52,9 @@ class OrganizationBounds:
     async def get(self, caller: Principal, ref: str) -> BoundsOfNetworks:
         """Return what a caller's sandboxes may open in an organization."""
         async with self._ground.store.read() as rows:
-            found, _ = await organization_for(rows, caller, ref)
-            own = await rows.network_bounds.get(found.id)
-        return BoundsOfNetworks(self._boundary.of_installation(found.id, caller.id), own)
+            organization, _ = await organization_for(rows, caller, ref)
+            own = await rows.network_bounds.get(organization.id)
+        return BoundsOfNetworks(self._boundary.of_installation(organization.id, caller.id), own)
 
     async def set(
         self, caller: Principal, ref: str, bounds: NetworkBounds | None
@@ -62,16 +62,20 @@ class OrganizationBounds:
         """Replace the bounds of an organization; None removes them. What its sandboxes opened
         beyond them is closed when this returns."""
         async with self._ground.store.begin() as rows:
-            found, _ = await organization_for(rows, caller, ref)
-            await rows.network_bounds.put(found.id, bounds)
-            told: dict[str, Json] = {} if bounds is None else spelled_bounds(bounds)
-            note = Note(org_stream(found.id), "network.bounded", {"org": found.id, "bounds": told})
+            organization, _ = await organization_for(rows, caller, ref)
+            await rows.network_bounds.put(organization.id, bounds)
+            bounds_payload: dict[str, Json] = {} if bounds is None else spelled_bounds(bounds)
+            note = Note(
+                org_stream(organization.id),
+                "network.bounded",
+                {"org": organization.id, "bounds": bounds_payload},
+            )
             ground = self._ground
             draft = draft_of(note, caller, at=ground.clock.now(), event_id=ground.ids.event())
             await rows.events.append((draft,))
-        self._ground.bus.announce((org_stream(found.id),))
-        await self._policy_push.push_changes(found.id, None)
-        return await self.get(caller, found.id)
+        self._ground.bus.announce((org_stream(organization.id),))
+        await self._policy_push.push_changes(organization.id, None)
+        return await self.get(caller, organization.id)
 
 
 class Quotas:
@@ -92,28 +96,28 @@ class Quotas:
     async def list(self, caller: Principal, ref: str) -> list[Held]:
         """Return an organization's quota, then those of its members that have one."""
         async with self._ground.store.read() as rows:
-            found, _ = await organization_for(rows, caller, ref)
-            members = await rows.quotas.members(found.id)
-            return [await self._held(rows, found.id, who) for who in (None, *members)]
+            organization, _ = await organization_for(rows, caller, ref)
+            members = await rows.quotas.members(organization.id)
+            return [await self._held(rows, organization.id, who) for who in (None, *members)]
 
     async def set(self, caller: Principal, ref: str, member: str | None, *, quota: Quota) -> Held:
         """Replace the quota of a member, or with None of the organization; an empty one is none.
         What is held beyond it stays, and nothing new begins. `member` is an id, name or email.
         Raises `NotFound` for a member, and `Conflict` where several are meant."""
         async with self._ground.store.begin() as rows:
-            found, _ = await organization_for(rows, caller, ref)
-            who = None if member is None else await _member(rows, found.id, member)
-            await rows.quotas.put(found.id, who, quota)
+            organization, _ = await organization_for(rows, caller, ref)
+            who = None if member is None else await _member(rows, organization.id, member)
+            await rows.quotas.put(organization.id, who, quota)
             note = Note(
-                org_stream(found.id),
+                org_stream(organization.id),
                 "quota.set",
-                {"org": found.id, "member": who or "", "quota": dict(spelled_quota(quota))},
+                {"org": organization.id, "member": who or "", "quota": dict(spelled_quota(quota))},
             )
             ground = self._ground
             draft = draft_of(note, caller, at=ground.clock.now(), event_id=ground.ids.event())
             await rows.events.append((draft,))
-            held = await self._held(rows, found.id, who)
-        self._ground.bus.announce((org_stream(found.id),))
+            held = await self._held(rows, organization.id, who)
+        self._ground.bus.announce((org_stream(organization.id),))
         return held
 
     async def _held(self, rows: Transaction, org_id: OrgId, member: PrincipalId | None) -> Held:

@@ -13,14 +13,14 @@ from atoll.ports import Transaction
 def one_member(members: Sequence[Member], ref: str) -> Member:
     """Return a member by id, or by a name or email that only one has. Raises `NotFound`, and
     `Conflict` where several have it."""
-    by_id = [one for one in members if one.id == ref]
-    found = by_id or [one for one in members if ref and ref in (one.name, one.email)]
-    if not found:
+    by_id = [member for member in members if member.id == ref]
+    matches = by_id or [member for member in members if ref and ref in (member.name, member.email)]
+    if not matches:
         raise NotFound(f"There is no member {ref[:80]!r}: list them to see who there is.")
-    if len(found) > 1:
-        ids = ", ".join(one.id for one in found)
+    if len(matches) > 1:
+        ids = ", ".join(member.id for member in matches)
         raise Conflict(f"Several members are {ref[:80]!r} ({ids}): use the id.", code="ambiguous")
-    return found[0]
+    return matches[0]
 
 
 def check_team(within: Organization) -> None:
@@ -40,11 +40,11 @@ async def add_member(rows: Transaction, within: Organization, member: Member) ->
     members = await rows.members.of(within.id)
     if len(members) >= MAX_MEMBERS:
         raise LimitReached(f"{within.name} has {MAX_MEMBERS} members: remove one first.")
-    if any(one.id == member.id for one in members):
+    if any(other.id == member.id for other in members):
         raise Conflict(
             f"{member.name} is a member of {within.name} already.", code="member_already"
         )
-    if any(one.name == member.name for one in members):
+    if any(other.name == member.name for other in members):
         raise Conflict(
             f"{within.name} has a member {member.name} already: choose another name.",
             code="name_taken",

@@ -100,19 +100,21 @@ class Shares:
             expires_at=expiry(now, request.seconds),
             recording_id=request.recording_id,
         )
-        told: dict[str, Json] = {
+        payload: dict[str, Json] = {
             "role": share.role.value,
             "expires_at": share.expires_at.isoformat(),
         }
         if share.name:
-            told["name"] = share.name
+            payload["name"] = share.name
         if share.terminal_id is not None:
-            told["terminal_id"] = share.terminal_id
+            payload["terminal_id"] = share.terminal_id
         if share.recording_id is not None:
-            told["recording_id"] = share.recording_id
+            payload["recording_id"] = share.recording_id
         async with self._store.begin() as rows:
             await add_link(rows, share, now)
-            await rows.events.append((share_event(self._ground, "created", share, caller, told),))
+            await rows.events.append(
+                (share_event(self._ground, "created", share, caller, payload),)
+            )
         self._bus.announce((sandbox_stream(sandbox.id),))
         return share, secret
 
@@ -162,10 +164,14 @@ class Shares:
             )
             await rows.shares.add_guest(guest)
             principal = principal_of(guest, share)
-            told: dict[str, Json] = {"guest_id": guest_id, "name": shown, "role": share.role.value}
+            payload: dict[str, Json] = {
+                "guest_id": guest_id,
+                "name": shown,
+                "role": share.role.value,
+            }
             if share.dashboard_id is not None:
-                told = {"guest_id": guest_id, "guest_name": shown}
-            entered = share_event(self._ground, "entered", share, principal, told)
+                payload = {"guest_id": guest_id, "guest_name": shown}
+            entered = share_event(self._ground, "entered", share, principal, payload)
             await rows.events.append((entered,))
         self._bus.announce((entered.stream,))
         return Entered(session, principal)
@@ -188,7 +194,7 @@ class Shares:
             among = share is not None and share.dashboard_id is not None
             members = await rows.members.of(share.org_id) if share is not None and among else []
         shown = own_name(name, "" if share is None else await self.inviter_of(share))
-        return unlike_names(shown, (one.name for one in members))
+        return unlike_names(shown, (member.name for member in members))
 
     async def by_session(self, session: str, source: str) -> Principal:
         """Return the guest who holds this session. Raises like `enter`."""
@@ -201,21 +207,21 @@ class Shares:
 
     async def holder(self, session: str) -> Principal | None:
         """Return the guest who holds this session now; None once the link is over."""
-        found = await self._find_guest(session)
-        return None if found is None else principal_of(*found)
+        entry = await self._find_guest(session)
+        return None if entry is None else principal_of(*entry)
 
     async def _returning(self, session: str, secret: str) -> Entered | None:
-        found = await self._find_guest(session)
-        if found is None or found[1].mark != fingerprint(secret):
+        entry = await self._find_guest(session)
+        if entry is None or entry[1].mark != fingerprint(secret):
             return None
-        return Entered(session, principal_of(*found))
+        return Entered(session, principal_of(*entry))
 
     async def _find_guest(self, session: str) -> tuple[Guest, Share] | None:
         """Return a session's guest and its link, while that lives."""
         async with self._store.read() as rows:
-            found = await rows.shares.guest(fingerprint(session))
-        over = found is not None and found[1].expires_at <= self._clock.now()
-        return None if over else found
+            entry = await rows.shares.guest(fingerprint(session))
+        over = entry is not None and entry[1].expires_at <= self._clock.now()
+        return None if over else entry
 
     async def leave(self, session: str) -> None:
         """End a guest's session; an unknown one is not an error."""
@@ -241,8 +247,8 @@ async def _shared_resource(
 ) -> tuple[Sandbox | None, Dashboard | None]:
     """Return the sandbox or the dashboard that a link opens, where it is still there."""
     if link.dashboard_id is not None:
-        found = await rows.dashboards.get(link.dashboard_id)
-        return None, None if found is None or found.deleted_at is not None else found
+        dashboard = await rows.dashboards.get(link.dashboard_id)
+        return None, None if dashboard is None or dashboard.deleted_at is not None else dashboard
     return (None if link.sandbox_id is None else await rows.sandboxes.get(link.sandbox_id)), None
 
 
@@ -259,8 +265,8 @@ async def living_links(
 ) -> list[tuple[Share, tuple[Guest, ...]]]:
     """Return the living links of a sandbox or dashboard, each with its guests."""
     async with ground.store.read() as rows:
-        found = await rows.shares.of(opens)
-    return [(share, guests) for share, guests in found if share.expires_at > ground.clock.now()]
+        links = await rows.shares.of(opens)
+    return [(share, guests) for share, guests in links if share.expires_at > ground.clock.now()]
 
 
 async def revoke_link(
@@ -272,10 +278,10 @@ async def revoke_link(
     actor: Principal,
 ) -> None:
     """Revoke one link in the caller's transaction; its guests go. Raises `NotFound`."""
-    found = [share for share, _ in await rows.shares.of(opens) if share.id == share_id]
-    if not found:
+    links = [share for share, _ in await rows.shares.of(opens) if share.id == share_id]
+    if not links:
         raise NotFound(f"{opens} has no link {share_id[:80]!r}: list them to see.")
-    await end_link(rows, ground, found[0], actor)
+    await end_link(rows, ground, links[0], actor)
 
 
 async def revoke_links(
@@ -293,7 +299,7 @@ async def end_link(rows: Transaction, ground: Ground, share: Share, actor: Princ
 
 
 def share_event(
-    ground: Ground, act: Act, share: Share, actor: Principal, told: Mapping[str, Json]
+    ground: Ground, act: Act, share: Share, actor: Principal, payload: Mapping[str, Json]
 ) -> EventDraft:
     """Return the event of a link: of its sandbox's stream, or of its dashboard's."""
     if share.dashboard_id is not None:
@@ -311,5 +317,5 @@ def share_event(
         owner=share.owner,
         actor=actor,
         reason=None,
-        payload={**about, "share_id": share.id, **told},
+        payload={**about, "share_id": share.id, **payload},
     )

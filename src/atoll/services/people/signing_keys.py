@@ -78,8 +78,8 @@ class SigningKeys:
         now = self._ground.clock.now()
         if self._read_at is None or not timedelta() <= now - self._read_at < FRESH:
             async with self._ground.store.read() as rows:
-                found = await rows.signing_keys.all()
-            self._known, self._read_at = {key.kid: key for key in found}, now
+                keys = await rows.signing_keys.all()
+            self._known, self._read_at = {key.kid: key for key in keys}, now
         return {kid: key for kid, key in self._known.items() if _verifies(key, now)}
 
     async def _signed(self, rows: Transaction, payload: bytes) -> str | None:

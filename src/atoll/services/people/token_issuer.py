@@ -86,12 +86,12 @@ class TokenIssuer:
             streams=wanted.streams,
             models=wanted.models,
         )
-        told = {
+        payload = {
             name: value
             for name, value in msgspec.to_builtins(claims).items()
             if value or name not in _LEFT_OUT
         }
-        return IssuedToken(await self._keys.sign(msgspec.json.encode(told)), claims)
+        return IssuedToken(await self._keys.sign(msgspec.json.encode(payload)), claims)
 
     async def inside(self, sandbox: Sandbox) -> IssuedToken | None:
         """Return the token that the runtime of a sandbox holds, None when its owner is gone. It

@@ -112,8 +112,8 @@ class Tokens:
         _check(caller)
         owner, now = await self._owner(caller, account), self._ground.clock.now()
         async with self._ground.store.read() as rows:
-            found = await rows.tokens.of(owner.org_id, owner.id)
-        return [token for token in found if token.expires_at > now]
+            tokens = await rows.tokens.of(owner.org_id, owner.id)
+        return [token for token in tokens if token.expires_at > now]
 
     async def revoke(self, caller: Principal, token_id: str) -> None:
         """End a token of the caller or of a service account of theirs, what was made from it, and
@@ -170,15 +170,15 @@ class Tokens:
         """Return the caller, or a service account that they manage."""
         if account is None:
             return caller
-        found = None
+        owner = None
         if caller.may(Capability.ORG_MANAGE):
             async with self._ground.store.read() as rows:
                 members = await rows.members.of(caller.org_id)
-            named = [one.id for one in members if account in (one.id, one.name)]
-            found = await self._bounds.owners(caller.org_id, named[0]) if named else None
-        if found is None or found.kind is not ActorKind.AUTOMATION:
+            named = [member.id for member in members if account in (member.id, member.name)]
+            owner = await self._bounds.owners(caller.org_id, named[0]) if named else None
+        if owner is None or owner.kind is not ActorKind.AUTOMATION:
             raise NotFound(f"You manage no service account {account[:80]!r}: list the members.")
-        return found
+        return owner
 
     async def _is_theirs(self, caller: Principal, token: Token) -> bool:
         if token.org_id != caller.org_id:
@@ -220,35 +220,35 @@ class TeamTokens:
         """Return a page of living tokens, the first to end first. Raises `NotFound`, `Forbidden`,
         and `Conflict` for a single person's home."""
         async with self._ground.store.read() as rows:
-            found, own = await organization_for(rows, caller, ref)
+            organization, own = await organization_for(rows, caller, ref)
             check_may_set(own, OrgRole.MEMBER)
-            check_team(found)
-            return await rows.tokens.living(found.id, self._ground.clock.now(), page)
+            check_team(organization)
+            return await rows.tokens.living(organization.id, self._ground.clock.now(), page)
 
     async def revoke(self, caller: Principal, ref: str, token_id: str) -> None:
         """End a token, what was made from it, and within 5 seconds their open connections. Raises
         `NotFound`, and `Forbidden` for who is no administrator, and for a token of an owner who is
         somebody else, unless an owner asks."""
         async with self._ground.store.begin() as rows:
-            found, own = await organization_for(rows, caller, ref)
-            check_team(found)
+            organization, own = await organization_for(rows, caller, ref)
+            check_team(organization)
             token = await rows.tokens.get(TokenId(token_id))
-            if token is None or token.org_id != found.id:
+            if token is None or token.org_id != organization.id:
                 raise NotFound(f"There is no token {token_id[:80]!r}: list them to see.")
-            member = await rows.members.get(found.id, token.owner)
+            member = await rows.members.get(organization.id, token.owner)
             theirs = member is not None and token.owner != caller.id
             before = member.role if member is not None and theirs else None
             check_may_set(own, OrgRole.MEMBER, before)
             await rows.tokens.remove(token.id)
-            told = {"token_id": token.id, "name": token.name, "account": token.owner}
+            payload = {"token_id": token.id, "name": token.name, "account": token.owner}
             draft = draft_of(
-                Note("auth", "token.revoked", told),
+                Note("auth", "token.revoked", payload),
                 caller,
                 at=self._ground.clock.now(),
                 event_id=self._ground.ids.event(),
             )
             # Whose token it was should read who ended it.
-            await rows.events.append((replace(draft, org_id=found.id, owner=token.owner),))
+            await rows.events.append((replace(draft, org_id=organization.id, owner=token.owner),))
         self._ground.bus.announce(("auth",))
 
 
@@ -264,15 +264,15 @@ async def revoke_bound(
 
 
 def _token_event(ground: Ground, kind: str, token: Token, caller: Principal) -> EventDraft:
-    told: dict[str, Json] = {"token_id": token.id, "name": token.name}
+    payload: dict[str, Json] = {"token_id": token.id, "name": token.name}
     if token.sandbox_id is not None:
-        told["sandbox_id"] = token.sandbox_id
+        payload["sandbox_id"] = token.sandbox_id
     if token.owner != caller.id:
-        told["account"] = token.owner
+        payload["account"] = token.owner
     if kind == "token.created":
-        told["capabilities"] = list(token.capabilities)
-        told["expires_at"] = token.expires_at.isoformat()
-    note = Note("auth", kind, told)
+        payload["capabilities"] = list(token.capabilities)
+        payload["expires_at"] = token.expires_at.isoformat()
+    note = Note("auth", kind, payload)
     at = ground.clock.now()
     return draft_of(note, caller, at=at, event_id=ground.ids.event())
 

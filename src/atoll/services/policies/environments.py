@@ -32,24 +32,24 @@ def environment_of(
     """Variables for new processes inside, those of its own agent's login among them. What the
     caller or the profile set themselves stays, and settings of git that they made are counted
     on."""
-    uses = [one.secret.use for one in mine if serves(one, Purpose.GIT)]
+    uses = [entry.secret.use for entry in mine if serves(entry, Purpose.GIT)]
     remotes = tuple(use.target for use in uses)
     pushed = tuple(use.target for use in uses if use.push)
-    found: dict[str, str] = {}
-    for one in mine:
-        found.update(_variables(one))
+    variables: dict[str, str] = {}
+    for entry in mine:
+        variables.update(_variables(entry))
     for login in lent:
         if _lent_to(login) == own_agent(sandbox):
-            found.update(_login_variables(login))
+            variables.update(_login_variables(login))
     if api is not None:
-        found["ATOLL_API_URL"] = API_DOOR
+        variables["ATOLL_API_URL"] = API_DOOR
     chosen = {**dict(sandbox.profile.env), **dict(sandbox.env)}
     for name in chosen:
-        found.pop(name, None)
+        variables.pop(name, None)
     count = read_count(chosen.get("GIT_CONFIG_COUNT", ""))
     ways = dict(git_environment(remotes, GIT_DOOR, pushed=pushed))
-    found.update(git_settings(ways, first=count or 0))
-    return tuple(sorted(found.items()))
+    variables.update(git_settings(ways, first=count or 0))
+    return tuple(sorted(variables.items()))
 
 
 def agent_environments(
@@ -58,13 +58,13 @@ def agent_environments(
     """Variables of the processes of one agent alone, by its name: of the logins of agents that are
     not the sandbox's own. Another agent may use the same provider by a key."""
     taken = {name for name, _ in (*sandbox.profile.env, *sandbox.env)}
-    found: dict[str, tuple[tuple[str, str], ...]] = {}
+    environments: dict[str, tuple[tuple[str, str], ...]] = {}
     for login in lent:
         agent = _lent_to(login)
         if agent != own_agent(sandbox):
             given = (pair for pair in _login_variables(login) if pair[0] not in taken)
-            found[agent] = tuple(sorted(given))
-    return tuple(sorted(found.items()))
+            environments[agent] = tuple(sorted(given))
+    return tuple(sorted(environments.items()))
 
 
 def own_agent(sandbox: Sandbox) -> str:
@@ -76,19 +76,19 @@ def _lent_to(login: LentLogin) -> str:
     return login.agent if isinstance(login, ExposedLogin | LentKey) else agent_of(login.provider)
 
 
-def _variables(one: OpenSecret) -> dict[str, str]:
-    secret, use = one.secret, one.secret.use
-    found: dict[str, str] = {}
+def _variables(entry: OpenSecret) -> dict[str, str]:
+    secret, use = entry.secret, entry.secret.use
+    variables: dict[str, str] = {}
     if use.purpose is Purpose.PROVIDER:
         provider = PROVIDERS[use.target]
-        found.update(broker_environment(provider, BROKER))
+        variables.update(broker_environment(provider, BROKER))
         if secret.exposed and provider.key_env:
-            found[provider.key_env] = one.value
+            variables[provider.key_env] = entry.value
     if use.variable is not None:
-        found[use.variable] = one.value if secret.exposed else _placeholder(secret)
+        variables[use.variable] = entry.value if secret.exposed else _placeholder(secret)
         if use.purpose is Purpose.CUSTOM:
-            found[f"{use.variable}_BROKER_URL"] = f"{BROKER}/custom/{secret.name}"
-    return found
+            variables[f"{use.variable}_BROKER_URL"] = f"{BROKER}/custom/{secret.name}"
+    return variables
 
 
 def _login_variables(lent: LentLogin) -> tuple[tuple[str, str], ...]:

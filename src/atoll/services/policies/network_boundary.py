@@ -70,11 +70,11 @@ class NetworkBoundary:
         most = self.of_installation(org_id, owner)
         if most is PROFILE_ALONE:
             most = replace(most, egress=network.egress)
-        found = [Bound(most, INSTALLATION, _RAISED_BY_PERSON)]
+        bounds = [Bound(most, INSTALLATION, _RAISED_BY_PERSON)]
         own = await rows.network_bounds.get(org_id)
         if own is not None:
-            found.append(Bound(own, ORGANIZATION, _RAISED_BY_ADMIN))
-        return tuple(found)
+            bounds.append(Bound(own, ORGANIZATION, _RAISED_BY_ADMIN))
+        return tuple(bounds)
 
     async def check(
         self,

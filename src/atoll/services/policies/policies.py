@@ -99,8 +99,10 @@ class ComposedPolicy:
     @property
     def logins(self) -> Mapping[str, LoginInside]:
         """Return what lies inside of the logins in use, by the agent's name."""
-        lent = {agent_of(one.provider): LoginInside(one.account) for one in self.policy.logins}
-        return {**lent, **{one.agent: one.inside for one in self.exposed_logins}}
+        lent = {
+            agent_of(login.provider): LoginInside(login.account) for login in self.policy.logins
+        }
+        return {**lent, **{login.agent: login.inside for login in self.exposed_logins}}
 
     @property
     def plain(self) -> bool:
@@ -159,7 +161,7 @@ class Policies:
     def due_renewals(self) -> frozenset[SandboxId]:
         """Return the sandboxes whose access to this control plane has to be renewed, each once."""
         now = self._ground.clock.now()
-        due = frozenset(one for one, at in self._renewals.items() if at <= now)
+        due = frozenset(sandbox_id for sandbox_id, at in self._renewals.items() if at <= now)
         for sandbox_id in due:
             del self._renewals[sandbox_id]
         return due
@@ -171,15 +173,16 @@ class Policies:
         # content, whoever is faster.
         revision = self._next_revision()
         async with self._ground.store.read() as rows:
-            kept = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
-            approvals = await _read_approvals(rows, sandbox) if kept else ()
-            lent = await self._lent(rows, sandbox) if kept else ()
+            entries = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
+            approvals = await _read_approvals(rows, sandbox) if entries else ()
+            lent = await self._lent(rows, sandbox) if entries else ()
             within = await self.boundary.narrowed(rows, sandbox)
             reaches = {
-                one.secret.id: await self.boundary.reach_of(rows, one.secret) for one in kept
+                entry.secret.id: await self.boundary.reach_of(rows, entry.secret)
+                for entry in entries
             }
-        check_secrets(sandbox, [one.secret for one in kept])
-        opened = self._open(sandbox, kept, reaches)
+        check_secrets(sandbox, [entry.secret for entry in entries])
+        opened = self._open(sandbox, entries, reaches)
         mine = _applied(opened, sandbox)
         settings, access = self._settings, await self._access(sandbox)
         own, env = own_agent(sandbox), environment_of(sandbox, mine, access.api, lent)
@@ -187,22 +190,22 @@ class Policies:
         policy = Policy(
             revision=revision,
             providers=_providers(mine, lent, own),
-            customs=tuple(custom_secret(one) for one in mine if serves(one, Purpose.CUSTOM)),
+            customs=tuple(custom_secret(entry) for entry in mine if serves(entry, Purpose.CUSTOM)),
             approvals=self._approved(sandbox, mine, approvals),
             network=_network_of(within),
             redacted=(*masked(opened), *masked_logins(lent)),
             limits=settings.limits(sandbox.share),
             commands=_commands_of(sandbox),
-            remotes=tuple(git_remote(one) for one in mine if serves(one, Purpose.GIT)),
+            remotes=tuple(git_remote(entry) for entry in mine if serves(entry, Purpose.GIT)),
             env=env,
             agent_env=agent_env,
             record=sandbox.profile.recording is Recording.ALWAYS,
             dev=settings.allow_loopback_remotes,
             api=access.api,
-            logins=tuple(one for one in lent if isinstance(one, LoginToken)),
+            logins=tuple(login for login in lent if isinstance(login, LoginToken)),
             tools=access.tools,
         )
-        shown = tuple(one for one in lent if isinstance(one, ExposedLogin))
+        shown = tuple(login for login in lent if isinstance(login, ExposedLogin))
         renew_at = None if access == InsideAccess() else self._ground.clock.now() + RENEWED_AFTER
         return ComposedPolicy(policy, exposed_names(mine, shown), renew_at, shown)
 
@@ -213,7 +216,7 @@ class Policies:
             return False
         async with self._ground.store.read() as rows:
             bounds = await self.boundary.bounds_of(rows, sandbox)
-        return all(one.bounds.open_network for one in bounds)
+        return all(bound.bounds.open_network for bound in bounds)
 
     async def put(
         self, client: RuntimeClient, sandbox: Sandbox, composed: ComposedPolicy | None = None
@@ -246,8 +249,8 @@ class Policies:
         """Set a policy that allows nothing and names only the values that may not be shown."""
         revision = self._next_revision()
         async with self._ground.store.read() as rows:
-            kept = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
-        opened = self._open(sandbox, kept)
+            entries = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
+        opened = self._open(sandbox, entries)
         values = masked(opened)
         if values:
             await _send(client, ComposedPolicy(Policy(revision=revision, redacted=values), ()))
@@ -274,17 +277,17 @@ class Policies:
     def _open(
         self,
         sandbox: Sandbox,
-        kept: Sequence[Kept],
+        entries: Sequence[Kept],
         reaches: Mapping[SecretId, PrivateReach | None] = MappingProxyType({}),
     ) -> list[OpenSecret]:
         wanted = set(references(sandbox))
-        found = []
-        for one in kept:
-            secret = one.secret
+        open_secrets = []
+        for entry in entries:
+            secret = entry.secret
             if secret.use.purpose in (Purpose.DRIVE, Purpose.EXTENSION, Purpose.OAUTH):
                 continue  # no runtime has a use for it
             try:
-                value = self._vault.open(one.sealed, bound_to(secret))
+                value = self._vault.open(entry.sealed, bound_to(secret))
             except AtollError as err:
                 _log.error("value_unopened", id=secret.id, name=secret.name, reason=err.message)
                 if wanted & {secret.name, secret.id}:
@@ -293,14 +296,14 @@ class Policies:
                         f"{err.message}"
                     ) from err
             else:
-                found.append(OpenSecret(secret, value, reaches.get(secret.id)))
-        return found
+                open_secrets.append(OpenSecret(secret, value, reaches.get(secret.id)))
+        return open_secrets
 
     def _approved(
         self, sandbox: Sandbox, mine: Sequence[OpenSecret], approvals: Sequence[Approval]
     ) -> tuple[Approved, ...]:
         now = self._ground.clock.now()
-        secrets = {one.secret.id: one.secret for one in mine}
+        secrets = {entry.secret.id: entry.secret for entry in mine}
         decided = (
             granted(approval, approval.ask)
             for approval in approvals
@@ -309,7 +312,7 @@ class Policies:
             and reaches(approval, sandbox)
             and is_current(secrets.get(SecretId(approval.ask.secret_id)), approval.ask)
         )
-        return (*(place for one in secrets.values() for place in places(one)), *decided)
+        return (*(place for secret in secrets.values() for place in places(secret)), *decided)
 
     def _next_revision(self) -> int:
         now = int(self._ground.clock.now().timestamp() * 1_000_000)
@@ -373,7 +376,7 @@ def check_secrets(sandbox: Sandbox, secrets: Sequence[Secret]) -> None:
     if not wanted:
         return
     here = applied(secrets, scope_subject(sandbox))
-    known = {one.name for one in here} | {str(one.id) for one in here}
+    known = {secret.name for secret in here} | {str(secret.id) for secret in here}
     missing = [ref for ref in dict.fromkeys(wanted) if ref not in known]
     if missing:
         raise Invalid(
@@ -391,8 +394,10 @@ def scope_subject(sandbox: Sandbox) -> ScopeSubject:
 
 def _applied(opened: Sequence[OpenSecret], sandbox: Sandbox) -> list[OpenSecret]:
     """Return the secrets that a sandbox uses: of several for one purpose the narrowest."""
-    chosen = {one.id for one in applied((each.secret for each in opened), scope_subject(sandbox))}
-    return [one for one in opened if one.secret.id in chosen]
+    chosen = {
+        secret.id for secret in applied((each.secret for each in opened), scope_subject(sandbox))
+    }
+    return [entry for entry in opened if entry.secret.id in chosen]
 
 
 def _providers(
@@ -400,14 +405,14 @@ def _providers(
 ) -> tuple[ProviderKey, ...]:
     """Return the keys of providers. The login of the sandbox's own agent takes precedence over its
     owner's keys, and these over the logins of other agents."""
-    keys = [provider_key(one) for one in mine if serves(one, Purpose.PROVIDER)]
-    named = {one.provider for one in keys}
-    first = [one.key for one in lent if isinstance(one, LentKey) and one.agent == own]
-    named |= {one.provider for one in first}
+    keys = [provider_key(entry) for entry in mine if serves(entry, Purpose.PROVIDER)]
+    named = {key.provider for key in keys}
+    first = [login.key for login in lent if isinstance(login, LentKey) and login.agent == own]
+    named |= {key.provider for key in first}
     others = {
-        one.key.provider: one.key
-        for one in lent
-        if isinstance(one, LentKey) and one.key.provider not in named
+        login.key.provider: login.key
+        for login in lent
+        if isinstance(login, LentKey) and login.key.provider not in named
     }
     return (*keys, *first, *others.values())
 
@@ -417,13 +422,13 @@ async def _send(client: RuntimeClient, composed: ComposedPolicy) -> None:
     try:
         await client.call(put_policy(policy))
     except Invalid:
-        bounded = any(one.reach is not None for one in policy.providers)
+        bounded = any(provider.reach is not None for provider in policy.providers)
         if policy.tools is None and not policy.agent_env and not bounded:
             raise
         # A runtime of an earlier version refuses what it does not know. It would dial a gateway
         # wherever that leads.
-        kept = tuple(one for one in policy.providers if one.reach is None)
-        plain = msgspec.structs.replace(policy, tools=None, agent_env=(), providers=kept)
+        providers = tuple(provider for provider in policy.providers if provider.reach is None)
+        plain = msgspec.structs.replace(policy, tools=None, agent_env=(), providers=providers)
         await client.call(put_policy(plain))
 
 

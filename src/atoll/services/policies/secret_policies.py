@@ -49,42 +49,42 @@ class OpenSecret:
 
 def exposed_names(mine: Sequence[OpenSecret], logins: Sequence[ExposedLogin]) -> tuple[str, ...]:
     """Return the names of the secrets whose values go inside."""
-    names = {one.secret.name for one in mine if one.secret.exposed}
-    return tuple(sorted({*names, *(one.name for one in logins)}))
+    names = {entry.secret.name for entry in mine if entry.secret.exposed}
+    return tuple(sorted({*names, *(login.name for login in logins)}))
 
 
 def masked(opened: Sequence[OpenSecret]) -> tuple[RedactedValue, ...]:
     """Return the values that may not be shown."""
-    return tuple(RedactedValue(name=one.secret.name, value=one.value) for one in opened)
+    return tuple(RedactedValue(name=entry.secret.name, value=entry.value) for entry in opened)
 
 
 def masked_logins(lent: Sequence[LentLogin]) -> tuple[RedactedValue, ...]:
     """Return the values of logins that may not be shown."""
-    return tuple(_masked_login(one) for one in lent)
+    return tuple(_masked_login(login) for login in lent)
 
 
-def _masked_login(one: LentLogin) -> RedactedValue:
-    if isinstance(one, ExposedLogin):
-        return RedactedValue(name=one.name, value=one.inside.token)
-    token = one.key if isinstance(one, LentKey) else one
+def _masked_login(login: LentLogin) -> RedactedValue:
+    if isinstance(login, ExposedLogin):
+        return RedactedValue(name=login.name, value=login.inside.token)
+    token = login.key if isinstance(login, LentKey) else login
     return RedactedValue(name=f"login_{token.provider}", value=token.value)
 
 
-def serves(one: OpenSecret, purpose: Purpose) -> bool:
+def serves(entry: OpenSecret, purpose: Purpose) -> bool:
     """Report whether a secret has this purpose."""
-    return one.secret.use.purpose is purpose
+    return entry.secret.use.purpose is purpose
 
 
-def provider_key(one: OpenSecret) -> ProviderKey:
+def provider_key(entry: OpenSecret) -> ProviderKey:
     """Return a secret as the key of a provider."""
-    secret = one.secret
+    secret = entry.secret
     return ProviderKey(
         provider=secret.use.target,
         secret_id=secret.id,
         version=secret.version,
-        value=one.value,
+        value=entry.value,
         base_url=secret.use.base_url,
-        reach=_gateway_reach(one.reach),
+        reach=_gateway_reach(entry.reach),
     )
 
 
@@ -94,28 +94,28 @@ def _gateway_reach(reach: PrivateReach | None) -> GatewayReach | None:
     return GatewayReach(loopback=reach.loopback, ranges=reach.ranges)
 
 
-def custom_secret(one: OpenSecret) -> CustomSecret:
+def custom_secret(entry: OpenSecret) -> CustomSecret:
     """Return a secret as one that goes where its owner allows it."""
-    secret = one.secret
+    secret = entry.secret
     return CustomSecret(
         secret_id=secret.id,
         name=secret.name,
         version=secret.version,
-        value=one.value,
+        value=entry.value,
         slot=secret.use.slot,
         slot_name=secret.use.slot_name,
         headers=secret.use.headers,
     )
 
 
-def git_remote(one: OpenSecret) -> GitRemote:
+def git_remote(entry: OpenSecret) -> GitRemote:
     """Return a secret as the login at a git remote."""
-    secret = one.secret
+    secret = entry.secret
     return GitRemote(
         url=secret.use.target,
         secret_id=secret.id,
         version=secret.version,
-        value=one.value,
+        value=entry.value,
         push=secret.use.push,
     )
 

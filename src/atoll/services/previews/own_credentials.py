@@ -52,19 +52,19 @@ class OwnCredentials:
     async def among(self, words: Iterable[str]) -> frozenset[bytes]:
         """Return the credentials among words, and the token of the home in any case. Raises
         `Unavailable` when the store does."""
-        found = {self._logins.home_token}
+        credentials = {self._logins.home_token}
         opaque: list[str] = []
         for word in words:
-            found.update(one.encode() for one in _BY_SHAPE.findall(word))
+            credentials.update(match.encode() for match in _BY_SHAPE.findall(word))
             for signed in _SIGNED.findall(word):
                 if await self._is_signed(signed):
-                    found.add(signed.encode())
+                    credentials.add(signed.encode())
             if len(word) == OPAQUE_CHARACTERS:
                 opaque.append(word)
         for word in await self._find_kept(opaque):
             # The page's key is made of the cookie's value, and is worth something beside it.
-            found |= {word.encode(), self._logins.page_key(word).encode()}
-        return frozenset(one for one in found if len(one) >= SHORTEST)
+            credentials |= {word.encode(), self._logins.page_key(word).encode()}
+        return frozenset(credential for credential in credentials if len(credential) >= SHORTEST)
 
     async def _is_signed(self, text: str) -> bool:
         try:
@@ -97,7 +97,7 @@ class OwnCredentials:
 
 
 async def _is_kept(rows: Transaction, mark: str) -> bool:
-    kept = (
+    lookups = (
         rows.person_sessions.marked,
         rows.shares.marked,
         rows.shares.guest,
@@ -105,7 +105,7 @@ async def _is_kept(rows: Transaction, mark: str) -> bool:
         rows.preview_visits.marked,
         rows.cli_logins.get,
     )
-    for look in kept:
+    for look in lookups:
         if await look(mark) is not None:
             return True
     return False

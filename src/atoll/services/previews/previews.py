@@ -70,7 +70,7 @@ class Previews:
         now = self._ground.clock.now()
         async with self._ground.store.begin() as rows:
             known = await rows.previews.of(sandbox.id)
-            before = next((one for one in known if one.shows(request)), None)
+            before = next((preview for preview in known if preview.shows(request)), None)
             if before is not None and before.state is not PreviewState.GONE:
                 raise Conflict(
                     f"There is a preview {before.id} of it: rebuild it, or tear it down first.",
@@ -204,22 +204,22 @@ class PreviewWatch:
         """Look once; with `sweep` also for previews whose sandbox is destroyed."""
         async with self._ground.store.read() as rows:
             building = [
-                (one, await rows.sandboxes.get(one.sandbox_id))
-                for one in await rows.previews.building()
+                (preview, await rows.sandboxes.get(preview.sandbox_id))
+                for preview in await rows.previews.building()
             ]
             orphaned = await rows.previews.orphaned() if sweep else ()
-        for one in orphaned:
-            await self._previews.happened(one.id, PreviewRemoved(), SYSTEM)
+        for orphan in orphaned:
+            await self._previews.happened(orphan.id, PreviewRemoved(), SYSTEM)
         for preview, sandbox in building:
             if sandbox is None or sandbox.state in _DESTROYED:
                 continue
-            found = seen(sandbox.project)
+            stimulus = seen(sandbox.project)
             stale = self._ground.clock.now() - preview.updated_at > STALE
             # Before its terminal is stored, what is found is the set-up of an earlier build.
             if stale or (
-                found.terminal_id is not None and found.terminal_id == preview.terminal_id
+                stimulus.terminal_id is not None and stimulus.terminal_id == preview.terminal_id
             ):
-                await self._previews.happened(preview.id, found, SYSTEM)
+                await self._previews.happened(preview.id, stimulus, SYSTEM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +296,7 @@ async def _check_name(rows: Transaction, preview: Preview) -> None:
     if preview.pr_number is None:
         return
     before = await rows.previews.named(preview.label)
-    if any(one.org_id != preview.org_id for one in before):
+    if any(other.org_id != preview.org_id for other in before):
         raise Conflict(
             f"The name {preview.label} is not free: choose another name for the app.",
             code="preview_name_taken",
@@ -312,7 +312,7 @@ def _of(sandbox: Sandbox, preview: Preview | None, preview_id: str) -> Preview:
 
 
 def _event_payload(preview: Preview) -> Mapping[str, Json]:
-    told: dict[str, Json] = {
+    payload: dict[str, Json] = {
         "preview_id": preview.id,
         "sandbox_id": preview.sandbox_id,
         "app": preview.app,
@@ -321,4 +321,4 @@ def _event_payload(preview: Preview) -> Mapping[str, Json]:
     }
     optional = ("pr_number", "sha", "terminal_id")
     given = {name: getattr(preview, name) for name in optional}
-    return {**told, **{name: value for name, value in given.items() if value is not None}}
+    return {**payload, **{name: value for name, value in given.items() if value is not None}}

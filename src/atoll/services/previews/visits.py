@@ -92,7 +92,7 @@ class Visits:
             sandbox_id=sandbox.id,
             address=address,
             login=self._logins.origin(session) if token is None else token.origin,
-            capabilities=tuple(sorted(one.value for one in caller.capabilities)),
+            capabilities=tuple(sorted(capability.value for capability in caller.capabilities)),
             created_at=now,
             expires_at=link_ends(now, seconds, ends),
             login_ends_at=ends,
@@ -132,17 +132,17 @@ class Visits:
         """Return the visit of this secret at the origin `label`; None when it does not hold. Raises
         `Unavailable` when the store does not answer."""
         mark, now = fingerprint(session), self._ground.clock.now()
-        found = self._known.get(mark)
-        if found is None or now - found.at > timedelta(seconds=FRESH_SECONDS):
+        entry = self._known.get(mark)
+        if entry is None or now - entry.at > timedelta(seconds=FRESH_SECONDS):
             admission = await self._judged(mark)
             if admission is None:
                 self._known.pop(mark, None)
                 return None
             if len(self._known) >= MAX_KNOWN:
                 self._known.clear()
-            found = self._known[mark] = _Known(admission, now)
-        visit = found.admission.visit
-        return found.admission if visit.address.label == label and visit.expires_at > now else None
+            entry = self._known[mark] = _Known(admission, now)
+        visit = entry.admission.visit
+        return entry.admission if visit.address.label == label and visit.expires_at > now else None
 
     async def holds(self, visit: Visit) -> bool:
         """Return whether a visit still holds. Called at intervals while a connection lasts."""
@@ -194,13 +194,13 @@ class Visits:
         return await self._logins.stands(login)
 
     def _linked(self, ticket: Visit, sandbox: Sandbox, caller: Principal) -> EventDraft:
-        told: dict[str, Json] = {
+        payload: dict[str, Json] = {
             "sandbox_id": sandbox.id,
             "port": ticket.address.port,
             "expires_at": ticket.expires_at.isoformat(),
         }
         if ticket.address.preview_id is not None:
-            told["preview_id"] = ticket.address.preview_id
+            payload["preview_id"] = ticket.address.preview_id
         return EventDraft(
             id=self._ground.ids.event(),
             stream=sandbox_stream(sandbox.id),
@@ -210,5 +210,5 @@ class Visits:
             owner=sandbox.owner,
             actor=caller,
             reason=None,
-            payload=told,
+            payload=payload,
         )

@@ -46,23 +46,25 @@ class InsideAgents:
 
     def starting(self, sandbox: Sandbox) -> tuple[Agent, ...]:
         """Return the agents that may begin with the sandbox: its own, and those that go on."""
-        going = {canonical_name(one.agent) for one in sandbox.agents} if sandbox.resuming else set()
-        others = (one.agent for one in self.others if one.agent.name in going)
+        going = (
+            {canonical_name(agent.agent) for agent in sandbox.agents} if sandbox.resuming else set()
+        )
+        others = (other.agent for other in self.others if other.agent.name in going)
         return (*([self.own.agent] if self.own else ()), *others)
 
     @property
     def mounts(self) -> tuple[Mount, ...]:
         """Return their layers. The sandbox can do without those of the others."""
-        spare = (replace(mount, spare=True) for one in self.others for mount in one.mounts)
+        spare = (replace(mount, spare=True) for other in self.others for mount in other.mounts)
         return (*(self.own.mounts if self.own else ()), *spare)
 
     @property
     def env(self) -> tuple[tuple[str, str], ...]:
         """Return the variables of all of them. Those of its own agent take precedence, and those
         that an administrator chose for an added agent are its own process's alone."""
-        shared = (one.agent.env for one in self.others if not is_added(one.agent.name))
-        found = {n: value for env in shared for n, value in env if n not in OF_ONE_AGENT}
-        return tuple({**found, **dict(self.own.agent.env if self.own else ())}.items())
+        shared = (other.agent.env for other in self.others if not is_added(other.agent.name))
+        variables = {n: value for env in shared for n, value in env if n not in OF_ONE_AGENT}
+        return tuple({**variables, **dict(self.own.agent.env if self.own else ())}.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ def admits(sandbox: Sandbox, agent: Agent) -> bool:
 
 def inside_names(sandbox: Sandbox) -> Mapping[str, str]:
     """Return agents known to be inside, with their versions; its own where nobody looked."""
-    found = sandbox.attachment.agents
-    if found is None:
-        found = (canonical_name(sandbox.agent),) if sandbox.agent else ()
-    return dict(each.partition("@")[::2] for each in found)
+    names = sandbox.attachment.agents
+    if names is None:
+        names = (canonical_name(sandbox.agent),) if sandbox.agent else ()
+    return dict(each.partition("@")[::2] for each in names)

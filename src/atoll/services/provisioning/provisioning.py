@@ -207,7 +207,7 @@ class Provisioning:
         extension = self._extensions.get(sandbox.profile.extension)
         if extension is None:
             return False
-        return any(one.sandbox_id == sandbox.id for one in await extension.survey())
+        return any(place.sandbox_id == sandbox.id for place in await extension.survey())
 
     async def idleness(self, sandbox: Sandbox) -> Idle:
         """Ask the runtime how long nothing happened."""
@@ -234,8 +234,8 @@ class Provisioning:
             client = self._runtimes.client(sandbox)
             if await _answers(client):
                 return client
-        kept = await self.reach_kept(sandbox, alone_seconds=SAVING_ALONE_SECONDS)
-        return self.client_at(kept)
+        attachment = await self.reach_kept(sandbox, alone_seconds=SAVING_ALONE_SECONDS)
+        return self.client_at(attachment)
 
 
 def backend_request(
@@ -298,10 +298,10 @@ async def _at_most(seconds: float, what: str) -> AsyncIterator[None]:
 
 
 async def _read_idle(client: RuntimeClient) -> Idle:
-    found = await client.call(check_health())
+    health = await client.call(check_health())
     # A runtime of an earlier version knows one figure only.
-    unused = found.idle_seconds if found.unused_seconds is None else found.unused_seconds
-    return Idle(found.idle_seconds, unused)
+    unused = health.idle_seconds if health.unused_seconds is None else health.unused_seconds
+    return Idle(health.idle_seconds, unused)
 
 
 async def _answers(client: RuntimeClient) -> bool:

@@ -82,8 +82,8 @@ async def lay_agents(
     shell's message."""
     files: list[_Written] = []
     for agent in agents:
-        told = chosen_setup(sandbox.profile.mcp, agent.mcp, agent.mcp_stdio)
-        seeds = (*agent.seeds, *(told.seeds if told is not None else ()))
+        setup = chosen_setup(sandbox.profile.mcp, agent.mcp, agent.mcp_stdio)
+        seeds = (*agent.seeds, *(setup.seeds if setup is not None else ()))
         use, login = LOGIN_USES.get(agent.name), composed.logins.get(agent.name)
         files += [made for file in (use.files if use else ()) for made in _login_file(file, login)]
         files += [_Written("keep", seed.path, seed.content) for seed in seeds]
@@ -119,7 +119,7 @@ async def write_files(client: RuntimeClient, files: tuple[Seed, ...]) -> None:
     """Write each file, also over one that is there. Raises `Failed` with what the shell said."""
     for at in range(0, len(files), AT_ONCE):
         some = files[at : at + AT_ONCE]
-        await _write(client, [_Written("replace", one.path, one.content) for one in some])
+        await _write(client, [_Written("replace", file.path, file.content) for file in some])
 
 
 def _login_file(file: LoginFile, login: LoginInside | None) -> list[_Written]:
@@ -129,8 +129,8 @@ def _login_file(file: LoginFile, login: LoginInside | None) -> list[_Written]:
         how: Literal["drop", "turn"] = "drop" if file.without is None else "turn"
         return [_Written(how, file.path, file.without or "", form) for form in file.forms]
     wanted = file.of(login)
-    stale = [one for one in file.forms if one != wanted and PLACEHOLDER_REFRESH not in one]
-    dropped = [_Written("drop", file.path, other=one) for one in stale]
+    stale = [form for form in file.forms if form != wanted and PLACEHOLDER_REFRESH not in form]
+    dropped = [_Written("drop", file.path, other=form) for form in stale]
     return [*dropped, _Written("turn", file.path, wanted, file.without or "")]
 
 
@@ -139,7 +139,7 @@ def _script(logins: Iterable[LoginInside]) -> Script:
 
 
 async def _write(client: RuntimeClient, files: Iterable[_Written], script: Script = SEED) -> None:
-    words = [word for one in files for word in (one.how, one.path, one.content, one.other)]
+    words = [word for file in files for word in (file.how, file.path, file.content, file.other)]
     if not words:
         return
     outcome = await run_inside(client, script, (PLACEHOLDER_REFRESH, *words))

@@ -88,7 +88,7 @@ class Teardowns:
             if not attempt.done():
                 reason = f"{sandbox.profile.extension} has been ending it for {SLOW_SECONDS:g} s."
                 slow = TeardownFailed(work.generation, reason)
-                await outcomes.guard(lambda one: outcomes.outcome(one, slow), sandbox.id)
+                await outcomes.guard(lambda current: outcomes.outcome(current, slow), sandbox.id)
         return attempt.result()
 
     async def _tear_down(self, sandbox: Sandbox, work: Teardown) -> CleanupReport | TeardownFailed:

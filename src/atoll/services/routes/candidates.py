@@ -97,7 +97,9 @@ class Candidates:
         ask. A backend that does not say is judged by what is known of it; one that does not answer
         in time is not asked again for a while."""
         async with asyncio.TaskGroup() as tasks:
-            for extension in {one.name: one for one in self._extensions.values()}.values():
+            for extension in {
+                extension.name: extension for extension in self._extensions.values()
+            }.values():
                 if isinstance(extension, Examines):
                     tasks.create_task(self._examine(extension.name, extension))
 
@@ -122,18 +124,18 @@ class Candidates:
     ) -> list[Candidate]:
         """Return the candidates of these extensions; without a name, of every one. Of those
         `beside` them only what is not there is judged, so that its reason is told."""
-        wanted = list(names) or sorted({one.name for one in self._extensions.values()})
+        wanted = list(names) or sorted({extension.name for extension in self._extensions.values()})
         if placing.desktops and DESKTOP not in wanted and not names:
             wanted.append(DESKTOP)
-        known = {*wanted, *(one.name for one in self._extensions.values()), DESKTOP}
+        known = {*wanted, *(extension.name for extension in self._extensions.values()), DESKTOP}
         wanted += [name for name in beside if name not in known]
         hosts = [*await all_hosts(rows), *await self._desktops(placing, wanted)]
-        found = [
-            one
+        places = [
+            candidate
             for name in wanted
-            for one in await self._at_places(rows, placing, name=name, hosts=hosts)
+            for candidate in await self._at_places(rows, placing, name=name, hosts=hosts)
         ]
-        return await self._with_health(rows, found)
+        return await self._with_health(rows, places)
 
     async def _desktops(self, placing: Placing, wanted: Sequence[str]) -> Sequence[Host]:
         """Return the machines that the sandbox's owner linked."""
@@ -180,28 +182,32 @@ class Candidates:
         )
         taken = candidates(request, hosts)
         by_name = {host.name: host for host in hosts}
-        found = [
+        places = [
             replace(_on(base, host, order), obstacles=await self._lacks(rows, placing, host))
             for order, host in enumerate(taken.hosts)
         ]
-        found += [
-            replace(_on(base, by_name.get(one.name), 0), host=one.name, obstacles=(one.reason,))
-            for one in taken.rejected
+        places += [
+            replace(
+                _on(base, by_name.get(rejection.name), 0),
+                host=rejection.name,
+                obstacles=(rejection.reason,),
+            )
+            for rejection in taken.rejected
         ]
-        return found or [replace(base, obstacles=(no_host_of(kind),))]
+        return places or [replace(base, obstacles=(no_host_of(kind),))]
 
     async def _lacks(self, rows: Transaction, placing: Placing, host: Host) -> tuple[str, ...]:
         lack = await self._room.shortage(rows, host, placing.sandbox)
         return () if lack is None else (lack,)
 
-    async def _with_health(self, rows: Transaction, found: Sequence[Candidate]) -> list[Candidate]:
-        known = await rows.routes.outcomes({one.extension for one in found})
+    async def _with_health(self, rows: Transaction, places: Sequence[Candidate]) -> list[Candidate]:
+        known = await rows.routes.outcomes({candidate.extension for candidate in places})
         now = self._ground.clock.now()
         judged = []
-        for one in found:
-            health = health_of(known.get(place_of(one), ()), now)
-            candidate = replace(one, health=health)
-            if health.breaker is Breaker.HALF_OPEN and await self._tried(rows, one):
+        for option in places:
+            health = health_of(known.get(place_of(option), ()), now)
+            candidate = replace(option, health=health)
+            if health.breaker is Breaker.HALF_OPEN and await self._tried(rows, option):
                 candidate = replace(candidate, on_trial=True)
             judged.append(candidate)
         return judged
@@ -209,7 +215,7 @@ class Candidates:
     async def _tried(self, rows: Transaction, candidate: Candidate) -> bool:
         """Return whether a first start is under way there."""
         starting = await rows.hosts.sandboxes(candidate.host, [State.PROVISIONING])
-        return any(one.profile.extension == candidate.extension for one in starting)
+        return any(sandbox.profile.extension == candidate.extension for sandbox in starting)
 
 
 def place_of(candidate: Candidate) -> Place:
@@ -220,7 +226,7 @@ def place_of(candidate: Candidate) -> Place:
 def _own_machines(placing: Placing, hosts: Sequence[Host]) -> list[Candidate]:
     """Return the desktops themselves: workers need no backend there. Their network is their
     person's, whom nobody keeps from it."""
-    found = [host for host in hosts if host.kind is HostKind.DESKTOP]
+    desktops = [host for host in hosts if host.kind is HostKind.DESKTOP]
     dropped = demands_beyond_isolation(placing.profile) if placing.names_profile else ()
     return [
         Candidate(
@@ -234,7 +240,7 @@ def _own_machines(placing: Placing, hosts: Sequence[Host]) -> list[Candidate]:
             lacking=tuple(f"it cannot act on {field}: {WALL_ALONE}" for field in sorted(dropped)),
             weak=host.isolation is None or host.isolation.weak,
         )
-        for order, host in enumerate(found)
+        for order, host in enumerate(desktops)
         if placing.host in (None, host.name)
     ]
 

@@ -84,7 +84,11 @@ class Rerouting:
             record = await rows.routes.get(sandbox.route)
         here = (sandbox.profile.extension, sandbox.host, sandbox.region)
         left = () if record is None else record.left()
-        return [one for one in left if (one.extension, one.host, one.rented_in) != here]
+        return [
+            candidate
+            for candidate in left
+            if (candidate.extension, candidate.host, candidate.rented_in) != here
+        ]
 
 
 def first_start(sandbox: Sandbox) -> bool:

@@ -84,14 +84,14 @@ class Routes:
             ground = self._ground
             draft = draft_of(note, caller, at=ground.clock.now(), event_id=ground.ids.event())
             await rows.events.append((draft,))
-            found = await rules_of(rows, caller.org_id)
+            stored = await rules_of(rows, caller.org_id)
         self._ground.bus.announce((STREAM,))
-        return found
+        return stored
 
     async def health(self) -> list[PlaceHealth]:
         """Return the health of every place where something was tried, by name."""
         async with self._ground.store.read() as rows:
-            names = sorted({one.name for one in self._extensions.values()})
+            names = sorted({extension.name for extension in self._extensions.values()})
             known = await rows.routes.outcomes(names)
         now = self._ground.clock.now()
         return [

@@ -45,7 +45,7 @@ class Rules:
     def allowed(self) -> tuple[tuple[str, ...], ...]:
         """The lists of backends that are allowed."""
         both = (self.organization.allow, self.installation.allow)
-        return tuple(one for one in both if one is not None)
+        return tuple(names for names in both if names is not None)
 
 
 class Routing:
@@ -108,16 +108,18 @@ class Routing:
             worker=worker,
             names_profile=names_profile,
         )
-        found = await self._candidates.of(rows, placing, names, beside=request.among)
-        return decide(request, found)
+        candidates = await self._candidates.of(rows, placing, names, beside=request.among)
+        return decide(request, candidates)
 
     async def elsewhere(self, rows: Transaction, sandbox: Sandbox) -> Decision:
         """Return the decision for another host of a sandbox's own backend: what it was placed by
         still holds. A caller's choice of a host leaves no other."""
         request = await self._as_placed(rows, sandbox)
         placing = Placing(sandbox, request.host, request.need.fields)
-        found = await self._candidates.of(rows, placing, (sandbox.profile.extension,))
-        return decide(request, [one for one in found if one.host != sandbox.host])
+        candidates = await self._candidates.of(rows, placing, (sandbox.profile.extension,))
+        return decide(
+            request, [candidate for candidate in candidates if candidate.host != sandbox.host]
+        )
 
     async def beside(self, rows: Transaction, sandbox: Sandbox, parent: Sandbox) -> Decision:
         """Return the decision for a child: where its parent is, under the limits that placed it."""
@@ -126,7 +128,7 @@ class Routing:
         request = replace(
             placed,
             host=parent.host or None,
-            limits=tuple(one for one in (*placed.limits, region) if one != Constraints()),
+            limits=tuple(limit for limit in (*placed.limits, region) if limit != Constraints()),
         )
         placing = Placing(sandbox, request.host, request.need.fields)
         return decide(
@@ -229,4 +231,4 @@ def _limits(
     policy: Constraints, asked: Constraints, required: IsolationLevel | None
 ) -> tuple[Constraints, ...]:
     each = (policy, asked, Constraints(require_isolation=required))
-    return tuple(one for one in each if one != Constraints())
+    return tuple(limit for limit in each if limit != Constraints())

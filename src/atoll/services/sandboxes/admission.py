@@ -295,7 +295,9 @@ class Admission:
         begun, instructions = step(sandbox, Requested(), sandbox.created_at)
         await rows.sandboxes.insert(begun)
         work = await self._transitions.append(
-            rows, ((sandbox, event), *((begun, one) for one in instructions)), actor=actor
+            rows,
+            ((sandbox, event), *((begun, instruction) for instruction in instructions)),
+            actor=actor,
         )
         return begun, work
 
@@ -435,8 +437,8 @@ def _lacks_branch(request: CreateSandbox) -> bool:
 async def _branches(rows: Transaction, caller: Principal) -> frozenset[str]:
     """Return the branches of the caller's newest sandboxes."""
     query = SandboxQuery(caller.org_id, caller.id, limit=MAX_LOOKED_AT)
-    found = await rows.sandboxes.page(query)
-    return frozenset(repo.branch for one in found for repo in one.repos if repo.branch)
+    page = await rows.sandboxes.page(query)
+    return frozenset(repo.branch for sandbox in page for repo in sandbox.repos if repo.branch)
 
 
 async def _belonging(
@@ -448,29 +450,29 @@ async def _belonging(
     key = agent_key(profile.id, request.consumer)
     for holding in held:
         if holding.agent_key == key and holding.state not in KEPT:
-            found = await rows.sandboxes.get(holding.id)
-            if found is not None:
-                await _check_inputs(rows, request, found)
-            return found
+            sandbox = await rows.sandboxes.get(holding.id)
+            if sandbox is not None:
+                await _check_inputs(rows, request, sandbox)
+            return sandbox
     return None
 
 
-async def _check_inputs(rows: Transaction, request: CreateSandbox, found: Sandbox) -> None:
+async def _check_inputs(rows: Transaction, request: CreateSandbox, sandbox: Sandbox) -> None:
     """Check that every field that a request names is as what stands. Raises `Conflict`."""
-    field = other_input(request, found, await _placing_of(rows, found))
+    field = other_input(request, sandbox, await _placing_of(rows, sandbox))
     if field is not None:
         raise Conflict(
-            f"This consumer has sandbox {found.name} ({found.id}) already, made with other "
+            f"This consumer has sandbox {sandbox.name} ({sandbox.id}) already, made with other "
             f"{field}: destroy it first, or ask as another consumer (session_id, run_id, job_id).",
             code="other_inputs",
             field=field,
         )
 
 
-async def _other_request(rows: Transaction, request: CreateSandbox, found: Sandbox) -> str | None:
+async def _other_request(rows: Transaction, request: CreateSandbox, sandbox: Sandbox) -> str | None:
     """Return the first field in which a request differs from the sandbox that its key made."""
-    placed = await _placing_of(rows, found)
-    return other_origin(request, found) or other_input(request, found, placed)
+    placed = await _placing_of(rows, sandbox)
+    return other_origin(request, sandbox) or other_input(request, sandbox, placed)
 
 
 async def _placing_of(rows: Transaction, sandbox: Sandbox) -> RouteRequest:
@@ -487,8 +489,8 @@ def _digest(key: str, request: CreateSandbox) -> str:
     # What is not named is left out: a later program's new fields change no request of before.
     usual = CreateSandbox()
     named = {
-        one.name: value
-        for one in fields(request)
-        if (value := getattr(request, one.name)) != getattr(usual, one.name)
+        field.name: value
+        for field in fields(request)
+        if (value := getattr(request, field.name)) != getattr(usual, field.name)
     }
     return hashlib.sha256(msgspec.json.encode(named)).hexdigest()

@@ -204,10 +204,10 @@ class BackendWatch:
         is the survey that is wrong, and what lives is not ended for it."""
         try:
             async with asyncio.timeout(PROBE_SECONDS):
-                found = await self._runtimes.client(sandbox).call(check_health())
+                health = await self._runtimes.client(sandbox).call(check_health())
         except (AtollError, TimeoutError):
             return False
-        lives = (found.sandbox_id, found.generation) == (sandbox.id, sandbox.generation)
+        lives = (health.sandbox_id, health.generation) == (sandbox.id, sandbox.generation)
         if lives:
             _log.error("survey_wrong", extension=sandbox.profile.extension, sandbox=sandbox.id)
         return lives
@@ -264,7 +264,7 @@ class BackendWatch:
                 if sandbox.state in RUNNING and (full or sandbox.id in active)
             ]
             if full:
-                self._journals.standings.keep(one.id for one in running)
+                self._journals.standings.keep(sandbox.id for sandbox in running)
             for start in range(0, len(running), AT_ONCE):
                 async with asyncio.TaskGroup() as tasks:
                     for sandbox in running[start : start + AT_ONCE]:

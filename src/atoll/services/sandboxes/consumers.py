@@ -23,8 +23,8 @@ class Consumers:
         """Expire the sandboxes of scope `session` that belong to this session, run or job; they
         are kept for their retention. Returns those that ended now: none the second time. The log
         names the consumer, as it does of a create."""
-        belonging = [one for one in await self._live(caller) if ends_with(one, end)]
-        return [await self._end_one(caller, one) for one in belonging]
+        belonging = [sandbox for sandbox in await self._live(caller) if ends_with(sandbox, end)]
+        return [await self._end_one(caller, sandbox) for sandbox in belonging]
 
     async def _end_one(self, caller: Principal, sandbox: Sandbox) -> Sandbox:
         check_may_manage(caller, sandbox)
@@ -35,9 +35,9 @@ class Consumers:
     async def _live(self, caller: Principal) -> list[Sandbox]:
         states = tuple(sorted(LIVE))
         query = SandboxQuery(caller.org_id, caller.id, states, None, MAX_PAGE)
-        found: list[Sandbox] = []
+        sandboxes: list[Sandbox] = []
         async with self._store.read() as rows:
             while page := await rows.sandboxes.page(query):
-                found += (one for one in page if one.owner == caller.id)
+                sandboxes += (sandbox for sandbox in page if sandbox.owner == caller.id)
                 query = replace(query, before=(page[-1].created_at, page[-1].id))
-        return found
+        return sandboxes

@@ -42,17 +42,17 @@ class MountGrantSweep:
 
     async def sweep(self, grants: MountGrants) -> None:
         """Remove the grants that no sandbox has."""
-        found = await grants.find()
-        if not found:
+        stored = await grants.find()
+        if not stored:
             return
         async with self._ground.store.read() as rows:
             sandboxes = await rows.sandboxes.unfinished()
-        named = frozenset(one.grant for sandbox in sandboxes for one in sandbox.mounts)
+        named = frozenset(mount.grant for sandbox in sandboxes for mount in sandbox.mounts)
         young = self._ground.clock.now() - UNNAMED_LIFE
         over = {
-            one.name
-            for one in found
-            if one.name not in named and (one.name in self._named or one.written_at <= young)
+            grant.name
+            for grant in stored
+            if grant.name not in named and (grant.name in self._named or grant.written_at <= young)
         }
         self._named = named
         if over:

@@ -84,16 +84,20 @@ class OwedWork:
     async def _take_up(self, performer: Performer) -> None:
         async with self._ground.store.read() as rows:
             owed = await rows.replicas.owed()
-            fresh = [one for one, number in owed.items() if self._taken.get(one) != number]
-            found = await rows.replicas.owing(fresh) if fresh else []
-        for one, sandbox in found:
-            work = owed_work(sandbox, ending=one.ending)
-            self._taken[one.sandbox_id] = one.number
+            fresh = [
+                sandbox_id
+                for sandbox_id, number in owed.items()
+                if self._taken.get(sandbox_id) != number
+            ]
+            owing = await rows.replicas.owing(fresh) if fresh else []
+        for debt, sandbox in owing:
+            work = owed_work(sandbox, ending=debt.ending)
+            self._taken[debt.sandbox_id] = debt.number
             for seen, piece in work:
                 self._queues.submit(seen, (piece,), performer)
-            if not work and not self._queues.busy(one.sandbox_id):
-                self.ran_empty(one.sandbox_id)
-        for lost in set(fresh) - {one.sandbox_id for one, _ in found}:
+            if not work and not self._queues.busy(debt.sandbox_id):
+                self.ran_empty(debt.sandbox_id)
+        for lost in set(fresh) - {debt.sandbox_id for debt, _ in owing}:
             self._taken[lost] = owed[lost]
             self.ran_empty(lost)
 
@@ -103,7 +107,7 @@ class OwedWork:
             if not self._queues.busy(sandbox_id) and not await self._stands(sandbox_id):
                 self._again[sandbox_id] = now + timedelta(seconds=AGAIN_SECONDS)
             self._done.discard(sandbox_id)
-        for sandbox_id in [one for one, due in self._again.items() if due <= now]:
+        for sandbox_id in [sandbox_id for sandbox_id, due in self._again.items() if due <= now]:
             del self._again[sandbox_id]
             self._taken.pop(sandbox_id, None)
 

@@ -275,10 +275,10 @@ class Reconciler:
     async def _relocate(self, sandbox: Sandbox) -> None:
         """Bring the files to their new host. Who wants to read them meanwhile must wait."""
 
-        async def told(stimulus: Stimulus) -> Sandbox:
+        async def apply_stimulus(stimulus: Stimulus) -> Sandbox:
             also = self._rerouting.moved(sandbox) if isinstance(stimulus, Relocated) else None
             return await self.outcome(sandbox.id, stimulus, also=also)
 
         with self._maintenance.barred(sandbox.id):
             await self._maintenance.end(sandbox.id)
-            await self._relocations.run(sandbox, told)
+            await self._relocations.run(sandbox, apply_stimulus)

@@ -93,8 +93,8 @@ class RemoteMaintenance:
         async with self._ground.store.begin() as rows:
             self._wanted = {*await rows.maintenance.wanted(self._ground.clock.now())}
             fresh = self._wanted - self._serving
-            found = [await rows.sandboxes.get(one) for one in sorted(fresh)]
-        for sandbox in found:
+            sandboxes = [await rows.sandboxes.get(sandbox_id) for sandbox_id in sorted(fresh)]
+        for sandbox in sandboxes:
             # One that was started meanwhile answers for itself.
             if sandbox is not None and keeps_files(sandbox):
                 self._serving.add(sandbox.id)

@@ -100,8 +100,8 @@ class ReplicaWatch:
                 for event in events
                 if event.stream.startswith(SANDBOX_STREAMS)
             )
-            found = [await rows.sandboxes.get(sandbox_id) for sandbox_id in changed]
-        for sandbox in found:
+            sandboxes = [await rows.sandboxes.get(sandbox_id) for sandbox_id in changed]
+        for sandbox in sandboxes:
             if sandbox is not None:
                 self._take_over(sandbox)
         if events:
@@ -126,5 +126,7 @@ class ReplicaWatch:
 
     async def _push(self, events: list[Event]) -> None:
         """Push policies that another replica may have pushed to some runtimes only."""
-        for org_id in {one.org_id for one in events if one.event_type.startswith(POLICY_EVENTS)}:
+        for org_id in {
+            event.org_id for event in events if event.event_type.startswith(POLICY_EVENTS)
+        }:
             await self._policy_push.push_changes(org_id, None)

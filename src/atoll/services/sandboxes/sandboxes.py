@@ -140,10 +140,10 @@ class Sandboxes:
         before = None if cursor is None else read_cursor(cursor)
         query = SandboxQuery(caller.org_id, caller.id, states, before, limit + 1)
         async with self._store.read() as rows:
-            found = await rows.sandboxes.page(query)
-        page = tuple(one for one in found[:limit] if may_see(caller, one))
-        more = len(found) > limit
-        last = found[limit - 1] if more else None
+            batch = await rows.sandboxes.page(query)
+        page = tuple(sandbox for sandbox in batch[:limit] if may_see(caller, sandbox))
+        more = len(batch) > limit
+        last = batch[limit - 1] if more else None
         return Page(page, None if last is None else spell_cursor(last.created_at, last.id))
 
     async def wait(

@@ -71,7 +71,7 @@ class TaskQueue:
             }
         still = False
         for held, states in asked.values():
-            agents = {one.id: agents_in(one, states) for one in held}
+            agents = {sandbox.id: agents_in(sandbox, states) for sandbox in held}
             decision = decide(held, agents, self._ground.clock.now())
             for sandbox_id in decision.starting:
                 await self._reconciler.apply(sandbox_id, Requested())

@@ -105,10 +105,10 @@ class WaitingTasks:
         """Take in the end of a set-up, which its journal may report later, and begin the task."""
         client, project = self._runtimes.client(sandbox), sandbox.project
         if project is not None and project.state is SetupState.RUNNING and project.terminal_id:
-            found = await client.call(get_terminal(project.terminal_id))
-            if found.exit is None:
+            terminal = await client.call(get_terminal(project.terminal_id))
+            if terminal.exit is None:
                 return
-            ended = SetupEnded(project.terminal_id, failure_of(found.exit.words()))
+            ended = SetupEnded(project.terminal_id, failure_of(terminal.exit.words()))
             sandbox = await self._reconciler.apply(sandbox.id, ended)
         if is_waiting(sandbox) and is_ready_for_agent(sandbox.project):
             await self.begin(SYSTEM, sandbox, client)

@@ -77,12 +77,12 @@ class Terminals:
     async def list(self, caller: Principal, ref: str) -> terminals.TerminalList:
         """List terminals; a guest of one terminal finds that one."""
         _, client = await self.runtime_for(caller, ref)
-        found = await client.call(terminals.list_terminals())
+        listing = await client.call(terminals.list_terminals())
         if caller.guest_access is None or caller.guest_access.terminal_id is None:
-            return found
+            return listing
         own = caller.guest_access.terminal_id
         return terminals.TerminalList(
-            tuple(one for one in found.terminals if one.terminal_id == own)
+            tuple(terminal for terminal in listing.terminals if terminal.terminal_id == own)
         )
 
     async def open(
@@ -95,7 +95,7 @@ class Terminals:
         order = completed(sandbox, body, strict=strict)
         call = terminals.open_terminal(order, principal=caller.id)
         opened = await self._room.opened(
-            sandbox, lambda: client.call(call), lambda found: found.terminal_id
+            sandbox, lambda: client.call(call), lambda terminal: terminal.terminal_id
         )
         await self._journals.remember(sandbox, opened.terminal_id, caller)
         return opened
@@ -212,8 +212,8 @@ class Terminals:
     async def check_recording(self, caller: Principal, ref: str, recording_id: str) -> None:
         """Raise `NotFound` for a recording that the sandbox has not."""
         async with self._access.reading(caller, ref) as (sandbox, client):
-            found = await client.call(list_recordings())
-        if recording_id not in {one.recording_id for one in found.recordings}:
+            listing = await client.call(list_recordings())
+        if recording_id not in {recording.recording_id for recording in listing.recordings}:
             raise NotFound(
                 f"Sandbox {sandbox.name} has no recording {recording_id[:80]!r}: list them to see."
             )

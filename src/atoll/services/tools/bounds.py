@@ -62,7 +62,7 @@ class CallBounds:
         use = self._uses.setdefault(key, _Use())
         self._uses.move_to_end(key)
         if len(self._uses) > MAX_KNOWN:
-            oldest = next((one for one, known in self._uses.items() if not known.running), None)
+            oldest = next((place for place, known in self._uses.items() if not known.running), None)
             if oldest is not None:
                 del self._uses[oldest]
         return use

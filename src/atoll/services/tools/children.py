@@ -38,12 +38,12 @@ class Children:
         if own is None or token is None:
             return ToolReach(caller, ref)
         async with self._ground.store.read() as rows:
-            found = await rows.sandboxes.get(SandboxId(ref))
-            if found is None:
-                found = await rows.sandboxes.named(caller.org_id, caller.id, ref)
-        if found is None or not _is_child(caller, found, own):
+            sandbox = await rows.sandboxes.get(SandboxId(ref))
+            if sandbox is None:
+                sandbox = await rows.sandboxes.named(caller.org_id, caller.id, ref)
+        if sandbox is None or not _is_child(caller, sandbox, own):
             raise NotFound(f"There is no sandbox {ref[:80]!r}: list them to see which there are.")
-        return ToolReach(replace(caller, token=replace(token, sandbox_id=found.id)), found.id)
+        return ToolReach(replace(caller, token=replace(token, sandbox_id=sandbox.id)), sandbox.id)
 
     async def list(self, caller: Principal, *, cursor: str | None, limit: int) -> Page:
         """Return a page of the caller's sandboxes, of a caller inside the children, newest
@@ -54,8 +54,10 @@ class Children:
         async with self._ground.store.read() as rows:
             kin = await rows.sandboxes.unfinished(caller.org_id, caller.id)
         before = None if cursor is None else read_cursor(cursor)
-        found = sorted((one for one in kin if _is_child(caller, one, own)), key=_age, reverse=True)
-        rest = [one for one in found if before is None or _age(one) < before]
+        children = sorted(
+            (child for child in kin if _is_child(caller, child, own)), key=_age, reverse=True
+        )
+        rest = [child for child in children if before is None or _age(child) < before]
         page, more = tuple(rest[:limit]), len(rest) > limit
         last = page[-1] if more else None
         return Page(page, None if last is None else spell_cursor(last.created_at, last.id))

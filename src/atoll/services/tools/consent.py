@@ -71,13 +71,13 @@ class Consent:
             raise LimitReached("the arguments are too long for a person to approve them")
         deadline = self._ground.clock.now() + self._patience
         with self._ground.bus.listen(sandbox_stream(sandbox.id)) as listener:
-            found = await self._look(sandbox, ask)
+            decision = await self._look(sandbox, ask)
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._patience.total_seconds()):
-                    while isinstance(found, Pending) and self._ground.clock.now() < deadline:
+                    while isinstance(decision, Pending) and self._ground.clock.now() < deadline:
                         await listener.wait()
-                        found = await self._look(sandbox, ask)
-        return found
+                        decision = await self._look(sandbox, ask)
+        return decision
 
     async def _look(self, sandbox: Sandbox, ask: ToolAsk) -> Consented:
         """Use a grant up, or leave a request for one."""
@@ -89,18 +89,22 @@ class Consent:
             )
             expired, others = await sweep(rows, self._ground, others)
             await rows.events.append(expired)
-            same = [one for one in others if _is_same(one, wanted)]
-            for one in same:
-                if holds(one, now):
-                    await self._use(rows, one)
+            same = [approval for approval in others if _is_same(approval, wanted)]
+            for approval in same:
+                if holds(approval, now):
+                    await self._use(rows, approval)
                     return Granted()
-            for one in same:
-                if one.verdict is ApprovalState.PENDING:
-                    return Pending(one.id)
-                if one.verdict is ApprovalState.DENIED and one.until and now < one.until:
+            for approval in same:
+                if approval.verdict is ApprovalState.PENDING:
+                    return Pending(approval.id)
+                if (
+                    approval.verdict is ApprovalState.DENIED
+                    and approval.until
+                    and now < approval.until
+                ):
                     raise Forbidden(
                         f"your person denied this call of {ask.tool}; it is not asked again before "
-                        f"{one.until.isoformat(timespec='seconds')}",
+                        f"{approval.until.isoformat(timespec='seconds')}",
                         code="tool_denied",
                     )
             if not has_room(wanted, others, now):
@@ -136,7 +140,7 @@ class Consent:
         await rows.events.append((approval_event(self._ground, used, actor=SYSTEM),))
 
 
-def _is_same(one: Approval, wanted: Approval) -> bool:
+def _is_same(approval: Approval, wanted: Approval) -> bool:
     """Report whether an approval is of this call: a sandbox that was recreated asks anew."""
-    generations = {one.requester.generation, wanted.requester.generation}
-    return same_question(one, wanted) and len(generations) == 1
+    generations = {approval.requester.generation, wanted.requester.generation}
+    return same_question(approval, wanted) and len(generations) == 1

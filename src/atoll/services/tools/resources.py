@@ -35,10 +35,10 @@ class Resources:
         """Return what a URI names, or what a pattern stands for, the last changed one first. Raises
         `Forbidden`, `Invalid`, and `NotFound` for one that nothing is known of."""
         path = path_of(uri, self.scheme)
-        found = await self._among_latest(caller, path)
-        if not found and not is_pattern(path):
+        resources = await self._among_latest(caller, path)
+        if not resources and not is_pattern(path):
             raise NotFound(f"nothing is known of {uri[:100]!r}: it never changed, or long ago")
-        return found
+        return resources
 
     async def all(self, caller: Principal) -> list[Resource]:
         """Return what changed lately, the last changed one first. Raises `Forbidden`."""
@@ -46,11 +46,17 @@ class Resources:
 
     async def _among_latest(self, caller: Principal, path: str | None) -> list[Resource]:
         check_reader(caller)
-        found: dict[str, Event] = {}
+        events: dict[str, Event] = {}
         latest = await self._events.list(caller, limit=MAX_LIMIT, latest=True)
         for event in reversed(latest):
-            for one in paths_of(event):
-                if path is None or one == path or (is_pattern(path) and covers(path, one)):
-                    found.setdefault(one, event)
-        listed = list(found.items())[:MAX_LISTED]
-        return [Resource(f"{self.scheme}://{one}", event) for one, event in listed]
+            for changed_path in paths_of(event):
+                if (
+                    path is None
+                    or changed_path == path
+                    or (is_pattern(path) and covers(path, changed_path))
+                ):
+                    events.setdefault(changed_path, event)
+        listed = list(events.items())[:MAX_LISTED]
+        return [
+            Resource(f"{self.scheme}://{changed_path}", event) for changed_path, event in listed
+        ]

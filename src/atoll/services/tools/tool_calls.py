@@ -85,10 +85,10 @@ class ToolCalls:
         if named is None:
             return ToolCaller(principal)
         async with self._ground.store.read() as rows:
-            found = await rows.sandboxes.get(named)
-        if found is None:
+            sandbox = await rows.sandboxes.get(named)
+        if sandbox is None:
             raise Forbidden("the sandbox of this token is gone")
-        return ToolCaller(principal, found)
+        return ToolCaller(principal, sandbox)
 
     async def perform(self, caller: ToolCaller, call: ToolCall, run: Run) -> Answer:
         """Perform a call that its caller and its sandbox's profile allow, and record it. One that a
@@ -133,9 +133,9 @@ class ToolCalls:
     def _traced(self, call: ToolCall) -> Iterator[None]:
         """Continue the trace of a call's client: its span, and its log lines and its event also
         where no spans are kept."""
-        told = {} if call.trace is None else {TRACE_ID: call.trace.trace_id}
+        context = {} if call.trace is None else {TRACE_ID: call.trace.trace_id}
         tracer = self._ground.telemetry.tracer
-        with bound_contextvars(**told), tracer.span("tool.call", parent=call.trace) as span:
+        with bound_contextvars(**context), tracer.span("tool.call", parent=call.trace) as span:
             span.note("atoll.tool", call.tool.name)
             yield
 
@@ -154,8 +154,8 @@ class ToolCalls:
                     f"the profile of {sandbox.name} denies {call.tool.name}, which needs {needed}"
                 )
             case ToolRule.ASK:
-                found = await self._consent.ask(sandbox, call)
-                return found if isinstance(found, Pending) else None
+                decision = await self._consent.ask(sandbox, call)
+                return decision if isinstance(decision, Pending) else None
 
     async def _record(self, caller: Principal, call: ToolCall, outcome: str, *, ms: int) -> None:
         payload: dict[str, Json] = {
@@ -184,5 +184,5 @@ def who_calls(caller: Principal) -> str:
 
 
 def _pending(asked: Pending) -> Answer:
-    told = "a person has to approve this call; make the very same call again once that is done"
-    return Answer({"pending": {"approval_id": asked.approval_id, "message": told}})
+    message = "a person has to approve this call; make the very same call again once that is done"
+    return Answer({"pending": {"approval_id": asked.approval_id, "message": message}})

@@ -36,7 +36,7 @@ class ToolLists:
         owner = await self._owners(sandbox.org_id, sandbox.owner)
         inside = replace(caller, capabilities=frozenset()) if owner is None else owner
         bound, profile = _bound(inside, sandbox), sandbox.profile.mcp
-        return [offer_of(one, bound, profile, self.reach) for one in self._catalogue()]
+        return [offer_of(tool, bound, profile, self.reach) for tool in self._catalogue()]
 
     async def bound(self, caller: Principal, ref: str) -> Principal:
         """Return a caller bounded to a sandbox of theirs: it has what agents inside have. Raises

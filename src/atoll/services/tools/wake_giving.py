@@ -136,7 +136,7 @@ class WakeGiving:
             "id": woken.id,
             "agent": woken.agent,
             "wake_id": wake.id,
-            "uris": [f"{self._scheme}://{one.path}" for one in wake.named],
+            "uris": [f"{self._scheme}://{change.path}" for change in wake.named],
             "more": wake.more,
         }
         return EventDraft(

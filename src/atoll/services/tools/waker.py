@@ -55,7 +55,9 @@ class Waker:
         with self._ground.bus.listen() as listener:
             async with asyncio.TaskGroup() as tasks:
                 shift = _Shift(tasks, Deadlines(self._ground.clock))
-                tasks.create_task(shift.deadlines.run(lambda one: self._ring(shift, one)))
+                tasks.create_task(
+                    shift.deadlines.run(lambda sandbox_id: self._ring(shift, sandbox_id))
+                )
                 while await self._tried(lambda: self._begin(shift)) is None:
                     await self._pause()
                 while True:
@@ -102,31 +104,31 @@ class Waker:
         """Take in a page of the log. Returns whether more may follow at once."""
         async with self._ground.store.read() as rows:
             page = await rows.events.after(shift.position, PAGE)
-            told = await read_page(rows, page)
+            log_page = await read_page(rows, page)
             reasons = _reasons(page)
             waiting = reasons.intersection(await rows.wakings.waiting()) if reasons else reasons
         if not page:
             return False
         position = page[-1].position
-        if told.registered or told.changes or position - shift.saved >= SAVED_EVERY:
-            await self._store(shift, told, position)
+        if log_page.registered or log_page.changes or position - shift.saved >= SAVED_EVERY:
+            await self._store(shift, log_page, position)
         shift.position = position
         for sandbox_id in waiting:
             self._ring(shift, sandbox_id)
         return len(page) == PAGE
 
-    async def _store(self, shift: _Shift, told: LogPage, position: int) -> None:
+    async def _store(self, shift: _Shift, page: LogPage, position: int) -> None:
         now = self._ground.clock.now()
         moments = {}
         async with self._ground.store.begin() as rows:
             await self._ground.leadership.check(rows)
-            for sandbox_id, sandbox in told.registered.items():
+            for sandbox_id, sandbox in page.registered.items():
                 if sandbox is None:
                     await rows.wakings.remove(sandbox_id)
                 else:
                     before = await rows.wakings.get(sandbox_id)
                     await rows.wakings.put(sandbox, as_watching(sandbox, before))
-            for sandbox_id, changes in told.changes.items():
+            for sandbox_id, changes in page.changes.items():
                 sandbox, waking = (
                     await rows.sandboxes.get(sandbox_id),
                     await rows.wakings.get(sandbox_id),
@@ -154,9 +156,9 @@ class Waker:
         at = self._ground.clock.now() + AGAIN
         try:
             async with self._room:
-                found = await self._giving.look(sandbox_id)
-            if found is not None:
-                shift.deadlines.set(sandbox_id, found)
+                due = await self._giving.look(sandbox_id)
+            if due is not None:
+                shift.deadlines.set(sandbox_id, due)
         except AtollError as error:
             _log.warning("wake_not_looked", sandbox=sandbox_id, reason=error.message)
             shift.deadlines.set(sandbox_id, at)

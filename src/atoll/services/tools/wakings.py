@@ -59,13 +59,13 @@ class Wakings:
         """Return the first events after a position, or the last ones where it is 0: with those that
         the caller's sandbox watches. Raises `NotFound` for a stream that the caller's token does
         not name."""
-        found = await self._events.list(
+        events = await self._events.list(
             caller, stream=stream, after=after, limit=limit, latest=after == 0
         )
-        sandbox_id, position = sandbox_of(caller), found[-1].position if found else after
+        sandbox_id, position = sandbox_of(caller), events[-1].position if events else after
         if sandbox_id is None or stream is not None:
-            return RecentEvents(tuple(found), position)
-        return await self._with_watched(sandbox_id, found, after=after, limit=limit)
+            return RecentEvents(tuple(events), position)
+        return await self._with_watched(sandbox_id, events, after=after, limit=limit)
 
     async def read(self, caller: Principal, position: int) -> None:
         """Note that a caller read all up to a position: it is no news to its sandbox any more."""
@@ -81,17 +81,17 @@ class Wakings:
             page, watch = list[Event](), tuple[str, ...]()
             if sandbox is not None and (watch := watched_by(sandbox)):
                 page = await _watched_page(rows, sandbox, after, limit)
-        others = [one for one in page if changes_in(one, watch, sandbox_id)]
-        found = sorted((*own, *others), key=lambda one: one.position)
+        others = [event for event in page if changes_in(event, watch, sandbox_id)]
+        events = sorted((*own, *others), key=lambda event: event.position)
         if after == 0:
-            latest = tuple(found[-limit:])
+            latest = tuple(events[-limit:])
             return RecentEvents(latest, latest[-1].position if latest else 0)
         # Beyond the end of a full page more may follow.
-        ends = [one[-1].position for one in (own, page) if len(one) == limit]
+        ends = [part[-1].position for part in (own, page) if len(part) == limit]
         if ends:
-            found = [one for one in found if one.position <= min(ends)]
-        first = tuple(found[:limit])
-        if len(found) > limit or not ends:
+            events = [event for event in events if event.position <= min(ends)]
+        first = tuple(events[:limit])
+        if len(events) > limit or not ends:
             return RecentEvents(first, first[-1].position if first else after)
         return RecentEvents(first, min(ends))
 
@@ -139,7 +139,7 @@ async def read_page(rows: Transaction, page: Sequence[Event]) -> LogPage:
             continue
         if event.org_id not in known:
             there = await rows.wakings.of(event.org_id)
-            known[event.org_id] = {one: waking.watch for one, waking in there.items()}
+            known[event.org_id] = {sandbox_id: waking.watch for sandbox_id, waking in there.items()}
         watching = known[event.org_id]
         if event.event_type in REGISTERS:
             sandbox_id = SandboxId(str(event.payload["sandbox_id"]))
@@ -149,9 +149,9 @@ async def read_page(rows: Transaction, page: Sequence[Event]) -> LogPage:
                 watching[sandbox_id] = watched_by(sandbox)
             registered[sandbox_id] = sandbox
         for sandbox_id, watch in watching.items():
-            found = changes_in(event, watch, sandbox_id)
-            if found and await _may_read(rows, sandbox_id, event):
-                changes[sandbox_id] += found
+            matches = changes_in(event, watch, sandbox_id)
+            if matches and await _may_read(rows, sandbox_id, event):
+                changes[sandbox_id] += matches
     return LogPage(registered, changes)
 
 
@@ -174,8 +174,8 @@ async def _may_read(rows: Transaction, sandbox_id: SandboxId, event: Event) -> b
     if sandbox is None or event.at < sandbox.created_at:
         return False
     query = EventQuery(sandbox.org_id, sandbox.owner, event.stream, event.position - 1, 1)
-    found = await rows.events.page(await _of_team(rows, query))
-    return [one.position for one in found] == [event.position]
+    events = await rows.events.page(await _of_team(rows, query))
+    return [event.position for event in events] == [event.position]
 
 
 async def _watched_page(rows: Transaction, sandbox: Sandbox, after: int, limit: int) -> list[Event]:

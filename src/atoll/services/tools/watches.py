@@ -75,7 +75,7 @@ class _Page:
     @cached_property
     def heads(self) -> frozenset[str]:
         """The first parts of the paths that changed."""
-        return frozenset(_head(one.path) for one in self.changed)
+        return frozenset(_head(change.path) for change in self.changed)
 
     def serves(self, query: EventQuery, watched: Watched) -> bool:
         """Report whether it has what follows the position of a query, and what its reader
@@ -133,7 +133,7 @@ class Watches:
 
         if after is None:
             async with self._ground.store.read() as rows:
-                began = [one.position for one in await rows.watches.of(session.jti)]
+                began = [watch.position for watch in await rows.watches.of(session.jti)]
                 after = min(began, default=await rows.events.last_position())
         self._followed[session.jti] += 1
         try:
@@ -157,7 +157,7 @@ class Watches:
     async def _follow(
         self, caller: Principal, watched: Watched, *, after: int
     ) -> AsyncIterator[Change]:
-        told = 0
+        gap_end = 0
         with self._ground.bus.listen() as listener:
             while True:
                 query = self._events.query(caller, after=after, limit=PAGE)
@@ -165,10 +165,10 @@ class Watches:
                 # What came since it was read lies behind a kept page.
                 more = page is not None
                 if page is None:
-                    page = await self._looks.of((query, max(after, told)))
+                    page = await self._looks.of((query, max(after, gap_end)))
                     more = page.full
                 if page.gap is not None:
-                    told = page.gap.to
+                    gap_end = page.gap.to
                 uris = self._uris(caller, page, watched(page.watches) or (), after=after)
                 after = page.position
                 # Nothing of the page is held while its reader takes what it changed.
@@ -182,7 +182,7 @@ class Watches:
         oldest = self._ground.clock.now() - KEPT_FOR
         while self._kept and self._kept[0].read_at < oldest:
             self._kept.popleft()
-        return next((one for one in self._kept if one.serves(query, watched)), None)
+        return next((page for page in self._kept if page.serves(query, watched)), None)
 
     async def _look(self, place: _Place, begin: Begin) -> _Page:
         """Return a page for all who stand at this place, and what they watch. That is read after
@@ -198,11 +198,11 @@ class Watches:
                 for path in paths_of(event)
             )
             wanted = tuple(self._followed) if changed or gap is not None else ()
-            paths: dict[str, list[str]] = {one: [] for one in wanted}
-            for one in await rows.watches.among(wanted):
-                paths[one.session_id].append(one.path)
+            paths: dict[str, list[str]] = {watch: [] for watch in wanted}
+            for watch in await rows.watches.among(wanted):
+                paths[watch.session_id].append(watch.path)
         # Pages that are kept hold the same ones once.
-        watches = next((one.watches for one in self._kept if one.watches == paths), paths)
+        watches = next((page.watches for page in self._kept if page.watches == paths), paths)
         position = events[-1].position if events else query.after
         if gap is not None and gap.set_back:
             position = gap.to
@@ -216,17 +216,17 @@ class Watches:
     ) -> tuple[str, ...]:
         """Return the URIs that changed after a position and are watched, after a gap all that are
         watched."""
-        found = {} if page.gap is None else dict.fromkeys(watched)
+        paths = {} if page.gap is None else dict.fromkeys(watched)
         # Most readers of a flood watch nothing of it.
         if not page.heads.isdisjoint(map(_head, watched)):
-            found |= dict.fromkeys(
+            paths |= dict.fromkeys(
                 change.path
                 for change in page.changed
                 if change.position > after
-                and any(covers(one, change.path) for one in watched)
+                and any(covers(pattern, change.path) for pattern in watched)
                 and self._events.sees(caller, change.stream)
             )
-        return tuple(f"{self.scheme}://{path}" for path in found)
+        return tuple(f"{self.scheme}://{path}" for path in paths)
 
 
 def check_reader(caller: Principal) -> None:

@@ -28,18 +28,21 @@ class WebhookAging:
         """Remove what is too old now. Returns how many dead letters that were."""
         removed, now = 0, self._ground.clock.now()
         async with self._ground.store.read() as rows:
-            found = await rows.webhooks.everything()
-        for webhook_id in [kept.webhook.id for kept in found]:
+            records = await rows.webhooks.everything()
+        for webhook_id in [record.webhook.id for record in records]:
             async with self._ground.store.read() as rows:
                 dead = await rows.webhook_deliveries.of(
                     webhook_id, states=_DEAD, after=0, limit=2 * MAX_DEAD
                 )
-            old = [one for one in dead if is_old(one, now)]
+            old = [delivery for delivery in dead if is_old(delivery, now)]
             if old:
                 async with self._ground.store.begin() as rows:
-                    for one in old:
+                    for delivery in old:
                         # Unless its owner sends it again meanwhile.
-                        if await rows.webhook_deliveries.get(webhook_id, one.event_id) == one:
-                            await rows.webhook_deliveries.remove(webhook_id, one.event_id)
+                        if (
+                            await rows.webhook_deliveries.get(webhook_id, delivery.event_id)
+                            == delivery
+                        ):
+                            await rows.webhook_deliveries.remove(webhook_id, delivery.event_id)
             removed += len(old)
         return removed

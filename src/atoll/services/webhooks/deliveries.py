@@ -65,14 +65,14 @@ class WebhookDeliveries:
             webhook = (await owned(rows, caller, webhook_id)).webhook
             chosen = await self._dead(rows, webhook, event_id)
             now = self._ground.clock.now()
-            for one in chosen:
-                await rows.webhook_deliveries.put(replayed(one, now))
-            told: dict[str, Json] = {"deliveries": len(chosen)}
+            for delivery in chosen:
+                await rows.webhook_deliveries.put(replayed(delivery, now))
+            payload: dict[str, Json] = {"deliveries": len(chosen)}
             if event_id is not None:
-                told["event_id"] = event_id
+                payload["event_id"] = event_id
             if chosen:
                 await self._log.append(
-                    rows, webhook, "webhook.replayed", payload=told, actor=caller
+                    rows, webhook, "webhook.replayed", payload=payload, actor=caller
                 )
         self._log.announce(webhook)
         return Replay(len(chosen))
@@ -82,19 +82,19 @@ class WebhookDeliveries:
         `Invalid` for a position that the webhook has not reached."""
         check_person(caller)
         async with self._ground.store.begin() as rows:
-            kept = await owned(rows, caller, webhook_id)
-            webhook = kept.webhook
+            record = await owned(rows, caller, webhook_id)
+            webhook = record.webhook
             if after > webhook.cursor:
                 raise Invalid(
                     f"The webhook is at position {webhook.cursor}: what follows is sent anyway.",
                     field="after",
                 )
-            await rows.webhooks.put(replace(kept, webhook=moved_back(webhook, after)))
+            await rows.webhooks.put(replace(record, webhook=moved_back(webhook, after)))
             await rows.webhook_deliveries.remove_after(webhook.id, after, states=ALL)
             query = await reading(rows, webhook)
             gap = None if query is None else await rows.events.gap(replace(query, after=after))
-            told: dict[str, Json] = {"after": after}
-            await self._log.append(rows, webhook, "webhook.replayed", payload=told, actor=caller)
+            payload: dict[str, Json] = {"after": after}
+            await self._log.append(rows, webhook, "webhook.replayed", payload=payload, actor=caller)
         self._log.announce(webhook)
         return Replay(0, after, gap)
 
@@ -112,9 +112,9 @@ class WebhookDeliveries:
             return await rows.webhook_deliveries.of(
                 webhook.id, states=DEAD, after=0, limit=2 * MAX_DEAD
             )
-        found = await rows.webhook_deliveries.get(webhook.id, event_id)
-        if found is None:
+        delivery = await rows.webhook_deliveries.get(webhook.id, event_id)
+        if delivery is None:
             raise NotFound(f"The webhook has no dead letter {event_id[:80]!r}: list them to see.")
-        if found.state is not DeliveryState.DEAD:
+        if delivery.state is not DeliveryState.DEAD:
             raise Conflict(f"The event {event_id[:80]} is sent again already.")
-        return [found]
+        return [delivery]

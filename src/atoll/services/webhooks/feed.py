@@ -89,17 +89,17 @@ class WebhookFeed:
     async def _page(self) -> _Page | None:
         """Return the next page; None when there is nothing new, or too many streams wait."""
         async with self._ground.store.read() as rows:
-            kept = await rows.webhooks.get(self._id)
-            if kept is None:
+            record = await rows.webhooks.get(self._id)
+            if record is None:
                 return None
-            self._follow(kept.webhook)
+            self._follow(record.webhook)
             held = await rows.webhook_deliveries.of(
                 self._id, states=RETRYING, after=0, limit=MAX_UNFINISHED
             )
             if len(held) >= MAX_HELD:
                 return None
-            query = await reading(rows, kept.webhook)
-            found, gap = await self._next_events(rows, query)
+            query = await reading(rows, record.webhook)
+            events, gap = await self._next_events(rows, query)
             # Judged once more: what was appended after its owner lost the role, or changed the
             # webhook, is judged by what it is since.
             now = await rows.webhooks.get(self._id)
@@ -109,28 +109,28 @@ class WebhookFeed:
         if judged is None:
             await self._outcomes.forbidden(now.webhook)
             return None
-        if judged != query or not now.webhook.stands_as(kept.webhook):
+        if judged != query or not now.webhook.stands_as(record.webhook):
             return await self._page()
-        if not found and gap is None:
+        if not events and gap is None:
             return None
-        last = self._last_of(found, gap)
+        last = self._last_of(events, gap)
         streams: dict[str, list[Event]] = {}
-        for event in filter(now.webhook.wants, found):
+        for event in filter(now.webhook.wants, events):
             streams.setdefault(event.stream, []).append(event)
-        waiting = {one.stream: one.position for one in held}
+        waiting = {delivery.stream: delivery.position for delivery in held}
         left = tuple(
             event
             for stream, at in waiting.items()
-            for event in [one for one in streams.get(stream, ()) if one.position > at][:1]
+            for event in [event for event in streams.get(stream, ()) if event.position > at][:1]
         )
         others = [events for stream, events in streams.items() if stream not in waiting]
-        return _Page(now, last, len(found) == PAGE, gap, left, others)
+        return _Page(now, last, len(events) == PAGE, gap, left, others)
 
-    def _last_of(self, found: Sequence[Event], gap: Gap | None) -> int:
+    def _last_of(self, events: Sequence[Event], gap: Gap | None) -> int:
         """Return the position that a page ends at; the end of a log that was set back."""
         if gap is not None and gap.set_back:
             return gap.to
-        return found[-1].position if found else self._seen
+        return events[-1].position if events else self._seen
 
     async def _next_events(
         self, rows: Transaction, query: EventQuery | None
@@ -138,10 +138,10 @@ class WebhookFeed:
         """Return the events that follow, and what is gone of them."""
         if query is None:
             return (), None
-        found = await rows.events.page(replace(query, after=self._seen, limit=PAGE))
-        told = max(self._seen, self._gap_told)
+        events = await rows.events.page(replace(query, after=self._seen, limit=PAGE))
+        gap_end = max(self._seen, self._gap_told)
         # After the page: what was removed in between is told of.
-        return found, await rows.events.gap(replace(query, after=told))
+        return events, await rows.events.gap(replace(query, after=gap_end))
 
     def _follow(self, webhook: Webhook) -> None:
         """Begin at the cursor, when its owner moved it or this is the first look."""
@@ -151,11 +151,11 @@ class WebhookFeed:
 
     async def _post(self, page: _Page) -> None:
         streams = [(events, _Progress(events[0])) for events in page.streams]
-        progress = [one for _, one in streams]
+        progress = [stream_progress for _, stream_progress in streams]
         try:
             async with asyncio.TaskGroup() as tasks:
-                for events, one in streams:
-                    tasks.create_task(self._post_stream(page, events, one))
+                for events, stream_progress in streams:
+                    tasks.create_task(self._post_stream(page, events, stream_progress))
             await self._advance(page, progress)
         except asyncio.CancelledError:
             # Also where this was under way: an advance that was stored makes the next one void.
@@ -167,10 +167,10 @@ class WebhookFeed:
         wanted = page.gap is not None or page.left or streams
         if wanted or page.last - webhook.cursor >= UNWANTED:
             behind = Behind(
-                left=(*page.left, *(one.left for one in streams if one.left)),
-                failed=tuple(one.failed for one in streams if one.failed),
+                left=(*page.left, *(progress.left for progress in streams if progress.left)),
+                failed=tuple(progress.failed for progress in streams if progress.failed),
             )
-            accepted = sum(one.accepted for one in streams)
+            accepted = sum(progress.accepted for progress in streams)
             await self._outcomes.advance_cursor(
                 webhook, page.last, behind=behind, accepted=accepted, gap=page.gap
             )
@@ -182,17 +182,17 @@ class WebhookFeed:
 
     async def _post_stream(self, page: _Page, events: Sequence[Event], progress: _Progress) -> None:
         """Post events of one stream in their order, up to the first that has to wait."""
-        kept = page.kept
+        record = page.kept
         async with self._slots:
             until = self._ground.clock.now() + SLOW
             for event in events:
                 progress.left = event
                 if self._ground.clock.now() >= until:
                     return
-                failure = await self._posting.send(kept, event.id, body_of(event))
+                failure = await self._posting.send(record, event.id, body_of(event))
                 if failure is None:
                     progress.accepted += 1
-                elif await self._outcomes.failed_first(kept.webhook, event, failure):
+                elif await self._outcomes.failed_first(record.webhook, event, failure):
                     progress.left, progress.failed = None, event
                     return
             progress.left = None

@@ -31,8 +31,8 @@ async def check_named_streams(
         noun, _, subject = name.partition(":")
         if noun not in _BY_ID or subject == "*":
             continue
-        kept = replace(query, stream=name, after=0, limit=1, latest=True)
-        if not await rows.events.page(kept) and not await _is_there(rows, query, noun, subject):
+        lookup = replace(query, stream=name, after=0, limit=1, latest=True)
+        if not await rows.events.page(lookup) and not await _is_there(rows, query, noun, subject):
             raise Invalid(
                 f"there is no {noun} {subject[:60]!r}, so its stream has no events: list them to "
                 "see which there are",
@@ -60,7 +60,7 @@ async def _is_there(rows: Transaction, query: EventQuery, noun: str, subject: st
             return subject == query.org_id
         case "secret":
             visible = await rows.secrets.visible(*mine)
-            return subject in {one.id for one in visible}
+            return subject in {secret.id for secret in visible}
         case "dashboard":
             dashboard = await rows.dashboards.get(DashboardId(subject))
             return dashboard is not None and (dashboard.org_id, dashboard.owner) == mine

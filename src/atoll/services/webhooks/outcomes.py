@@ -51,17 +51,17 @@ class WebhookOutcomes:
     ) -> None:
         """Move the cursor that `read` had past events that were delivered or given up."""
         async with self._ground.store.begin() as rows:
-            kept = await rows.webhooks.get(read.id)
-            if kept is None or not kept.webhook.stands_as(read):
+            record = await rows.webhooks.get(read.id)
+            if record is None or not record.webhook.stands_as(read):
                 return
-            webhook = replace(kept.webhook, cursor=to)
+            webhook = replace(record.webhook, cursor=to)
             if accepted:
                 webhook = after_success(webhook, self._ground.clock.now())
-            await rows.webhooks.put(replace(kept, webhook=webhook))
+            await rows.webhooks.put(replace(record, webhook=webhook))
             await self._leave(rows, webhook, behind)
             if gap is not None:
-                told: Mapping[str, Json] = {"after": gap.after, "up_to": gap.to}
-                await self._log.append(rows, webhook, "webhook.skipped", payload=told)
+                payload: Mapping[str, Json] = {"after": gap.after, "up_to": gap.to}
+                await self._log.append(rows, webhook, "webhook.skipped", payload=payload)
         if behind.left or behind.failed or gap is not None:
             self._log.announce(read)
 
@@ -71,7 +71,7 @@ class WebhookOutcomes:
         held = await rows.webhook_deliveries.of(
             webhook.id, states=RETRYING, after=0, limit=MAX_UNFINISHED
         )
-        streams = {one.stream for one in held}
+        streams = {delivery.stream for delivery in held}
         now = self._ground.clock.now()
         for event in behind.left:
             if event.stream not in streams:
@@ -83,12 +83,12 @@ class WebhookOutcomes:
     async def failed_first(self, read: Webhook, event: Event, failure: Failure) -> bool:
         """Note that the first attempt of an event failed. Returns whether its stream waits now."""
         async with self._ground.store.begin() as rows:
-            kept = await rows.webhooks.get(read.id)
-            if kept is None or not kept.webhook.stands_as(read):
+            record = await rows.webhooks.get(read.id)
+            if record is None or not record.webhook.stands_as(read):
                 return True
             first = waiting(read.id, event, self._ground.clock.now())
             first = copied(first, body_of(event))
-            tried, webhook = await self._fail(rows, kept, first, failure)
+            tried, webhook = await self._fail(rows, record, first, failure)
         self._announce(webhook)
         return tried.state is not DeliveryState.DEAD
 
@@ -98,11 +98,11 @@ class WebhookOutcomes:
         """Note that another attempt to send a message failed. After the last one the stream goes
         on."""
         async with self._ground.store.begin() as rows:
-            kept = await self._current(rows, delivery)
-            if kept is None:
+            record = await self._current(rows, delivery)
+            if record is None:
                 return
             known = delivery if message is None else copied(delivery, message)
-            tried, webhook = await self._fail(rows, kept, known, failure)
+            tried, webhook = await self._fail(rows, record, known, failure)
             if tried.state is DeliveryState.DEAD and delivery.state is DeliveryState.RETRYING:
                 await self._go_on(rows, webhook, delivery)
         self._announce(webhook)
@@ -110,11 +110,11 @@ class WebhookOutcomes:
     async def delivered(self, delivery: Delivery) -> None:
         """Note that a retry or a replay succeeded. A stream that waited goes on."""
         async with self._ground.store.begin() as rows:
-            kept = await self._current(rows, delivery)
-            if kept is None:
+            record = await self._current(rows, delivery)
+            if record is None:
                 return
-            webhook = after_success(kept.webhook, self._ground.clock.now())
-            await rows.webhooks.put(replace(kept, webhook=webhook))
+            webhook = after_success(record.webhook, self._ground.clock.now())
+            await rows.webhooks.put(replace(record, webhook=webhook))
             await rows.webhook_deliveries.remove(webhook.id, delivery.event_id)
             if delivery.state is DeliveryState.RETRYING:
                 await self._go_on(rows, webhook, delivery)
@@ -122,15 +122,15 @@ class WebhookOutcomes:
     async def forbidden(self, read: Webhook) -> None:
         """Disable a webhook whose owner's role does not allow it any more."""
         async with self._ground.store.begin() as rows:
-            kept = await rows.webhooks.get(read.id)
-            if kept is None or not kept.webhook.enabled:
+            record = await rows.webhooks.get(read.id)
+            if record is None or not record.webhook.enabled:
                 return
-            webhook = disabled(kept.webhook, NOT_ALLOWED)
-            await rows.webhooks.put(replace(kept, webhook=webhook))
+            webhook = disabled(record.webhook, NOT_ALLOWED)
+            await rows.webhooks.put(replace(record, webhook=webhook))
             counts = await rows.webhook_deliveries.counts(webhook.id)
-            told: Mapping[str, Json] = {"dead": counts.get(DeliveryState.DEAD, 0)}
+            payload: Mapping[str, Json] = {"dead": counts.get(DeliveryState.DEAD, 0)}
             await self._log.append(
-                rows, webhook, "webhook.disabled", payload=told, reason=NOT_ALLOWED
+                rows, webhook, "webhook.disabled", payload=payload, reason=NOT_ALLOWED
             )
         self._log.announce_change(webhook)
 
@@ -148,21 +148,23 @@ class WebhookOutcomes:
             await rows.webhook_deliveries.put(following)
 
     async def _fail(
-        self, rows: Transaction, kept: KeptWebhook, delivery: Delivery, failure: Failure
+        self, rows: Transaction, record: KeptWebhook, delivery: Delivery, failure: Failure
     ) -> tuple[Delivery, Webhook]:
-        now, before = self._ground.clock.now(), kept.webhook
+        now, before = self._ground.clock.now(), record.webhook
         tried = after_attempt(delivery, failure, now, chance=self._chance())
         await rows.webhook_deliveries.put(tried)
         counts = await rows.webhook_deliveries.counts(before.id)
         dead = counts.get(DeliveryState.DEAD, 0)
         webhook = after_failure(before, failure, now, dead=dead)
-        await rows.webhooks.put(replace(kept, webhook=webhook))
+        await rows.webhooks.put(replace(record, webhook=webhook))
         if is_told(tried):
             await self._tell(rows, webhook, tried)
         if before.enabled and not webhook.enabled:
-            told: Mapping[str, Json] = {"dead": dead}
+            payload: Mapping[str, Json] = {"dead": dead}
             reason = webhook.reason
-            await self._log.append(rows, webhook, "webhook.disabled", payload=told, reason=reason)
+            await self._log.append(
+                rows, webhook, "webhook.disabled", payload=payload, reason=reason
+            )
         return tried, webhook
 
     def _announce(self, webhook: Webhook) -> None:

@@ -25,13 +25,13 @@ class WebhookPosting:
         """Return if the URL may be an endpoint. Raises `Invalid`, `Forbidden`, `Unavailable`."""
         await self._sender.check(url)
 
-    async def post(self, kept: KeptWebhook, event: Event) -> Failure | None:
+    async def post(self, record: KeptWebhook, event: Event) -> Failure | None:
         """Post an event once. Returns None when the endpoint accepted it."""
-        return await self.send(kept, event.id, body_of(event))
+        return await self.send(record, event.id, body_of(event))
 
-    async def send(self, kept: KeptWebhook, event_id: str, body: bytes) -> Failure | None:
+    async def send(self, record: KeptWebhook, event_id: str, body: bytes) -> Failure | None:
         """Post the message of an event, as `post` does."""
-        webhook, now = kept.webhook, self._clock.now()
+        webhook, now = record.webhook, self._clock.now()
         if len(body) > MAX_BODY:
             return Failure(
                 f"The event has {len(body)} bytes, a message may have {MAX_BODY}: read it from "
@@ -40,25 +40,25 @@ class WebhookPosting:
             )
         try:
             receipt = await self._sender.send(
-                webhook.url, self._headers(kept, event_id, body, now), body
+                webhook.url, self._headers(record, event_id, body, now), body
             )
         except AtollError as error:
             return Failure(error.message)
         return failure_of(webhook.host, receipt)
 
     def _headers(
-        self, kept: KeptWebhook, message_id: str, body: bytes, now: datetime
+        self, record: KeptWebhook, message_id: str, body: bytes, now: datetime
     ) -> Mapping[str, str]:
         return {
-            **signed_headers(message_id, body, at=now, secrets=self._secrets(kept, now)),
+            **signed_headers(message_id, body, at=now, secrets=self._secrets(record, now)),
             "Content-Type": "application/json",
             "User-Agent": f"atoll/{atoll.__version__}",
         }
 
-    def _secrets(self, kept: KeptWebhook, now: datetime) -> Sequence[str]:
+    def _secrets(self, record: KeptWebhook, now: datetime) -> Sequence[str]:
         """Return the secrets that sign now, the newest first. Raises `Failed`."""
         return [
-            self._vault.open(key.sealed, bound_to(kept.webhook, key.version))
-            for key in kept.keys
+            self._vault.open(key.sealed, bound_to(record.webhook, key.version))
+            for key in record.keys
             if key.until is None or now < key.until
         ]

@@ -51,7 +51,7 @@ class WebhookRetries:
                 while True:
                     turns = await self._turns()
                     now = self._ground.clock.now()
-                    due = [one for one, at in turns if at <= now]
+                    due = [delivery for delivery, at in turns if at <= now]
                     for delivery in due:
                         self._under_way.add(delivery.event_id)
                         tasks.create_task(self._attempt(delivery))
@@ -61,13 +61,13 @@ class WebhookRetries:
     async def _turns(self) -> list[tuple[Delivery, datetime]]:
         """Return the deliveries that are not under way and may be posted, with their times."""
         async with self._ground.store.read() as rows:
-            found = await rows.webhook_deliveries.of(
+            deliveries = await rows.webhook_deliveries.of(
                 self._id, states=UNFINISHED, after=0, limit=MAX_UNFINISHED
             )
         return [
-            (one, one.next_at)
-            for one in in_turn(found)
-            if one.next_at is not None and one.event_id not in self._under_way
+            (delivery, delivery.next_at)
+            for delivery in in_turn(deliveries)
+            if delivery.next_at is not None and delivery.event_id not in self._under_way
         ]
 
     async def _wait(self, listener: Listener, at: datetime | None) -> None:
@@ -96,17 +96,17 @@ class WebhookRetries:
 
     async def _post(self, delivery: Delivery) -> None:
         async with self._ground.store.read() as rows:
-            kept = await rows.webhooks.get(self._id)
-            if kept is None or not kept.webhook.enabled:
+            record = await rows.webhooks.get(self._id)
+            if record is None or not record.webhook.enabled:
                 return
-            allowed = await reading(rows, kept.webhook) is not None
-            message = await self._log.message(rows, kept.webhook, delivery)
+            allowed = await reading(rows, record.webhook) is not None
+            message = await self._log.message(rows, record.webhook, delivery)
         if not allowed:
-            await self._outcomes.forbidden(kept.webhook)
+            await self._outcomes.forbidden(record.webhook)
             return
         failure: Failure | None = Failure("The event is no longer kept.", final=True)
         if message is not None:
-            failure = await self._posting.send(kept, delivery.event_id, message)
+            failure = await self._posting.send(record, delivery.event_id, message)
         if failure is None:
             await self._outcomes.delivered(delivery)
         else:

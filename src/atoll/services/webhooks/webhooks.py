@@ -115,10 +115,10 @@ class Webhooks:
     async def list(self, caller: Principal) -> list[WebhookReport]:
         """Return the caller's webhooks, oldest first."""
         async with self._ground.store.read() as rows:
-            found = await rows.webhooks.of(caller.org_id, caller.id)
+            records = await rows.webhooks.of(caller.org_id, caller.id)
             return [
-                _report(one.webhook, await rows.webhook_deliveries.counts(one.webhook.id))
-                for one in found
+                _report(record.webhook, await rows.webhook_deliveries.counts(record.webhook.id))
+                for record in records
             ]
 
     async def get(self, caller: Principal, webhook_id: str) -> WebhookReport:
@@ -137,18 +137,20 @@ class Webhooks:
         if change.url is not None:
             await self._posting.check(change.url)
         async with self._ground.store.begin() as rows:
-            kept = await owned(rows, caller, webhook_id)
-            webhook = _changed(kept.webhook, change)
+            record = await owned(rows, caller, webhook_id)
+            webhook = _changed(record.webhook, change)
             query = await reading(rows, webhook)
             if query is not None:
-                added = set(webhook.streams) - set(kept.webhook.streams)
+                added = set(webhook.streams) - set(record.webhook.streams)
                 await check_named_streams(rows, query, sorted(added))
-            if webhook != kept.webhook:
-                await rows.webhooks.put(replace(kept, webhook=webhook))
-                if webhook.enabled and not kept.webhook.enabled:
+            if webhook != record.webhook:
+                await rows.webhooks.put(replace(record, webhook=webhook))
+                if webhook.enabled and not record.webhook.enabled:
                     await self._renew(rows, webhook)
-                told: dict[str, Json] = {"enabled": webhook.enabled}
-                await self._log.append(rows, webhook, "webhook.changed", payload=told, actor=caller)
+                payload: dict[str, Json] = {"enabled": webhook.enabled}
+                await self._log.append(
+                    rows, webhook, "webhook.changed", payload=payload, actor=caller
+                )
             report = _report(webhook, await rows.webhook_deliveries.counts(webhook.id))
         self._log.announce_change(webhook)
         return report
@@ -170,14 +172,14 @@ class Webhooks:
         check_person(caller)
         until = self._ground.clock.now() + overlap
         async with self._ground.store.begin() as rows:
-            kept = await owned(rows, caller, webhook_id)
-            version = kept.webhook.secret_version + 1
-            webhook = replace(kept.webhook, secret_version=version)
+            record = await owned(rows, caller, webhook_id)
+            version = record.webhook.secret_version + 1
+            webhook = replace(record.webhook, secret_version=version)
             key, secret = self._new_key(webhook)
-            former = (replace(kept.keys[0], until=until),) if overlap else ()
+            former = (replace(record.keys[0], until=until),) if overlap else ()
             await rows.webhooks.put(KeptWebhook(webhook, (key, *former)))
-            told: dict[str, Json] = {"version": version, "until": until.isoformat()}
-            await self._log.append(rows, webhook, "webhook.rotated", payload=told, actor=caller)
+            payload: dict[str, Json] = {"version": version, "until": until.isoformat()}
+            await self._log.append(rows, webhook, "webhook.rotated", payload=payload, actor=caller)
             report = _report(webhook, await rows.webhook_deliveries.counts(webhook.id))
         self._log.announce(webhook)
         return report, secret
@@ -187,10 +189,10 @@ class Webhooks:
         no filter and waits for nothing. Raises `NotFound`."""
         check_person(caller)
         async with self._ground.store.begin() as rows:
-            kept = await owned(rows, caller, webhook_id)
-            event = await self._log.append(rows, kept.webhook, "webhook.tested", actor=caller)
-        self._log.announce(kept.webhook)
-        failure = await self._posting.post(kept, event)
+            record = await owned(rows, caller, webhook_id)
+            event = await self._log.append(rows, record.webhook, "webhook.tested", actor=caller)
+        self._log.announce(record.webhook)
+        failure = await self._posting.post(record, event)
         return EndpointTest(event.id, None if failure is None else failure.reason)
 
     async def _renew(self, rows: Transaction, webhook: Webhook) -> None:
@@ -198,8 +200,8 @@ class Webhooks:
         waiting = await rows.webhook_deliveries.of(
             webhook.id, states=UNFINISHED, after=0, limit=MAX_UNFINISHED
         )
-        for one in waiting:
-            await rows.webhook_deliveries.put(renewed(one, self._ground.clock.now()))
+        for delivery in waiting:
+            await rows.webhook_deliveries.put(renewed(delivery, self._ground.clock.now()))
 
     def _new_key(self, webhook: Webhook) -> tuple[SealedKey, str]:
         secret = spelled_secret(self._ground.ids.signing_key())
@@ -215,10 +217,13 @@ def check_person(caller: Principal) -> None:
 
 async def owned(rows: Transaction, caller: Principal, webhook_id: str) -> KeptWebhook:
     """Return a webhook of the caller's list. Raises `NotFound`."""
-    kept = await rows.webhooks.get(WebhookId(webhook_id))
-    if kept is None or (kept.webhook.org_id, kept.webhook.owner) != (caller.org_id, caller.id):
+    record = await rows.webhooks.get(WebhookId(webhook_id))
+    if record is None or (record.webhook.org_id, record.webhook.owner) != (
+        caller.org_id,
+        caller.id,
+    ):
         raise NotFound(f"You have no webhook {webhook_id[:80]!r}: list them to see.")
-    return kept
+    return record
 
 
 async def remove_all(
@@ -226,9 +231,9 @@ async def remove_all(
 ) -> None:
     """Remove the webhooks of somebody who is gone, in the caller's transaction. Announce `WEBHOOKS`
     after it."""
-    for kept in await rows.webhooks.of(*whose):
-        await rows.webhooks.remove(kept.webhook.id)
-        await WebhookLog(ground).append(rows, kept.webhook, "webhook.removed", actor=actor)
+    for record in await rows.webhooks.of(*whose):
+        await rows.webhooks.remove(record.webhook.id)
+        await WebhookLog(ground).append(rows, record.webhook, "webhook.removed", actor=actor)
 
 
 def _changed(webhook: Webhook, change: WebhookChange) -> Webhook:

@@ -63,8 +63,8 @@ class WebhookWorker:
 
     async def _enabled(self) -> set[WebhookId]:
         async with self._ground.store.read() as rows:
-            found = await rows.webhooks.everything()
-        return {one.webhook.id for one in found if one.webhook.enabled}
+            records = await rows.webhooks.everything()
+        return {record.webhook.id for record in records if record.webhook.enabled}
 
     async def _serve(self, webhook_id: WebhookId) -> None:
         parts = (webhook_id, self._ground, self._posting)

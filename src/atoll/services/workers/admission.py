@@ -116,16 +116,17 @@ class WorkerAdmission:
     async def _check_sandbox(self, caller: Principal, sandbox_id: str, agent: str) -> None:
         """Check that the sandbox to move into is the caller's, with its files, and has the agent as
         far as it runs. A missing one answers alike."""
-        found = None
+        sandbox = None
         with suppress(NotFound):
-            found = await self._sandboxes.get(caller, sandbox_id)
-        if found is None or found.id != sandbox_id or found.owner != caller.id:
+            sandbox = await self._sandboxes.get(caller, sandbox_id)
+        if sandbox is None or sandbox.id != sandbox_id or sandbox.owner != caller.id:
             raise NotFound(f"You have no sandbox {sandbox_id}.", field="workspace_ref")
-        if found.state in RUNNING:
+        if sandbox.state in RUNNING:
             _, client = await self._access.runtime(caller, sandbox_id)
-            await self._checks.check_start(found, client, agent)
-        elif found.state not in _BEGINNING and not keeps_files(found):
+            await self._checks.check_start(sandbox, client, agent)
+        elif sandbox.state not in _BEGINNING and not keeps_files(sandbox):
             raise Conflict(
-                f"Sandbox {found.name} is {found.state}: a worker moves into one with its files.",
+                f"Sandbox {sandbox.name} is {sandbox.state}: "
+                "a worker moves into one with its files.",
                 field="workspace_ref",
             )

@@ -45,8 +45,8 @@ class DesktopDeltas:
             return
         # An organization that publishes too much loses pieces, and nothing else.
         with suppress(AtollError):
-            for one in deltas:
-                for payload in _payloads(one):
+            for delta in deltas:
+                for payload in _payloads(delta):
                     self._channels.publish(lease.org_id, _channel(lease.key, lease.epoch), payload)
 
     @asynccontextmanager
@@ -77,9 +77,9 @@ async def _heard(
         with suppress(TimeoutError):
             async with asyncio.timeout_at(due):
                 message = await subscription.receive()
-        found = _read(message)
-        if found is not None:
-            yield found
+        deltas = _read(message)
+        if deltas is not None:
+            yield deltas
 
 
 async def _nothing() -> AsyncIterator[HostDeltas]:
@@ -114,7 +114,7 @@ def _read(message: bytes | Missed | None) -> HostDeltas | None:
     if not isinstance(message, bytes):
         return None
     try:
-        found = msgspec.json.decode(message, type=_Message)
+        batch = msgspec.json.decode(message, type=_Message)
     except UNREADABLE:
         return None
-    return HostDeltas(found.after, tuple(one.encode() for one in found.lines))
+    return HostDeltas(batch.after, tuple(line.encode() for line in batch.lines))

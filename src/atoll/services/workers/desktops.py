@@ -64,9 +64,9 @@ class Desktops:
         judge_desktop_name(name)
         async with self._ground.store.begin() as rows:
             mine = await rows.desktops.of(caller.org_id, caller.id)
-            found = next((one for one in mine if one.name == name), None)
-            if found is not None:
-                return await self._seen(rows, found), True
+            desktop = next((desktop for desktop in mine if desktop.name == name), None)
+            if desktop is not None:
+                return await self._seen(rows, desktop), True
             if len(mine) >= MAX_DESKTOPS:
                 raise LimitReached(f"You have linked {MAX_DESKTOPS} desktops: unlink one first.")
             made = Desktop(
@@ -84,35 +84,35 @@ class Desktops:
         _check(caller)
         async with self._ground.store.read() as rows:
             mine = await rows.desktops.of(caller.org_id, caller.id)
-            return [await self._seen(rows, one) for one in mine]
+            return [await self._seen(rows, desktop) for desktop in mine]
 
     async def heard(self, caller: Principal, name: str, isolation: Isolation) -> DesktopSeen:
         """Note that the lane of a desktop runs, with this wall. Raises `Invalid`."""
         judge_isolation(isolation)
         async with self._ground.store.begin() as rows:
-            found = await self._desktop_named(rows, caller, name)
+            desktop = await self._desktop_named(rows, caller, name)
             now = self._ground.clock.now()
-            after = replace(found, heard_at=now, isolation=isolation)
+            after = replace(desktop, heard_at=now, isolation=isolation)
             await rows.desktops.put(after)
             return await self._seen(rows, after)
 
     async def left(self, caller: Principal, name: str) -> None:
         """Note that the lane of a desktop has ended."""
         async with self._ground.store.begin() as rows:
-            found = await self._desktop_named(rows, caller, name)
-            await rows.desktops.put(replace(found, heard_at=None))
+            desktop = await self._desktop_named(rows, caller, name)
+            await rows.desktops.put(replace(desktop, heard_at=None))
 
     async def unlink(self, caller: Principal, name: str) -> None:
         """Unlink a desktop. Its leases end: what it still delivers is refused."""
         async with self._ground.store.begin() as rows:
-            found = await self._desktop_named(rows, caller, name)
-            leases = await rows.host_leases.of_desktop(found.id)
-            for one in leases:
-                await rows.host_leases.put(replace(one, state=LeaseState.ENDED))
-                await rows.host_offers.clear(one.key)
-            await rows.desktops.remove(found.id)
+            desktop = await self._desktop_named(rows, caller, name)
+            leases = await rows.host_leases.of_desktop(desktop.id)
+            for lease in leases:
+                await rows.host_leases.put(replace(lease, state=LeaseState.ENDED))
+                await rows.host_offers.clear(lease.key)
+            await rows.desktops.remove(desktop.id)
         self._ground.bus.announce(
-            (offer_stream(found.id), *(delivery_stream(one.key) for one in leases))
+            (offer_stream(desktop.id), *(delivery_stream(lease.key) for lease in leases))
         )
 
     async def offers(self, caller: Principal, name: str) -> AsyncIterator[HostOffer]:
@@ -123,15 +123,15 @@ class Desktops:
         after = 0
         with self._ground.bus.listen(offer_stream(desktop.id)) as listener:
             while True:
-                found = await self._page(desktop.id, after)
-                if found is None:
+                page = await self._page(desktop.id, after)
+                if page is None:
                     return
-                for one in found:
-                    after = one.number
-                    offer = await self._pending_offer(one)
+                for row in page:
+                    after = row.number
+                    offer = await self._pending_offer(row)
                     if offer is not None:
                         yield offer
-                if not found:
+                if not page:
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(LOOK_SECONDS):
                             await listener.wait()
@@ -147,9 +147,15 @@ class Desktops:
         async with self._ground.store.read() as rows:
             mine = await rows.desktops.of(org_id, owner)
         return [
-            Host(HostId(one.id), one.name, HostKind.DESKTOP, one.linked_at, isolation=one.isolation)
-            for one in mine
-            if one.is_there(now)
+            Host(
+                HostId(desktop.id),
+                desktop.name,
+                HostKind.DESKTOP,
+                desktop.linked_at,
+                isolation=desktop.isolation,
+            )
+            for desktop in mine
+            if desktop.is_there(now)
         ]
 
     async def _page(self, desktop_id: DesktopId, after: int) -> Sequence[SealedOffer] | None:
@@ -180,20 +186,22 @@ class Desktops:
 
     async def _desktop_named(self, rows: Transaction, caller: Principal, name: str) -> Desktop:
         _check(caller)
-        for one in await rows.desktops.of(caller.org_id, caller.id):
-            if one.name == name:
-                return one
+        for desktop in await rows.desktops.of(caller.org_id, caller.id):
+            if desktop.name == name:
+                return desktop
         raise NotFound(f"There is no desktop {name[:80]!r} of yours: link it first.")
 
     async def _seen(self, rows: Transaction, desktop: Desktop) -> DesktopSeen:
         leases = await rows.host_leases.of_desktop(desktop.id)
         there = desktop.is_there(self._ground.clock.now())
-        return DesktopSeen(desktop, there, tuple(sorted(one.worker_id for one in _held(leases))))
+        return DesktopSeen(
+            desktop, there, tuple(sorted(lease.worker_id for lease in _held(leases)))
+        )
 
 
 def _held(leases: Sequence[HostLease]) -> Sequence[HostLease]:
     over = {LeaseState.ENDED, LeaseState.REMOVED, LeaseState.REFUSED, LeaseState.INVALID}
-    return [one for one in leases if one.state not in over]
+    return [lease for lease in leases if lease.state not in over]
 
 
 def _check(caller: Principal) -> None:

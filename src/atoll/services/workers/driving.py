@@ -123,8 +123,8 @@ class WorkerDriver:
         while True:
             with contextlib.suppress(StoreUnavailable):
                 async with self._ground.store.read() as rows:
-                    found = await rows.workers.unsettled()
-                for record in found:
+                    records = await rows.workers.unsettled()
+                for record in records:
                     if record.key not in self._bells:
                         self.begin(record.key)
             await clock.sleep_until(clock.now() + LOOK)
@@ -188,9 +188,9 @@ class WorkerDriver:
             noting = tasks.create_task(_tried(self._place_noted(before, record)))
             starting = tasks.create_task(_tried(self._host.start_agent(record)))
         noted, started = noting.result(), starting.result()
-        for found in (noted, started):
-            if isinstance(found, StoreUnavailable | OutdatedWork):
-                raise found
+        for outcome in (noted, started):
+            if isinstance(outcome, StoreUnavailable | OutdatedWork):
+                raise outcome
         if isinstance(noted, AtollError):
             await self._broke(record, noted.message)
         elif isinstance(started, str):
@@ -298,12 +298,12 @@ class WorkerDriver:
     async def _look_for(self, record: WorkerRecord) -> None:
         """Have a lost worker back once its host answers; what it kept is taken in after that."""
         self._heartbeats.forget(record)
-        kept = await _tried(self._host.stream(record, record.collected, wait_seconds=0))
+        entries = await _tried(self._host.stream(record, record.collected, wait_seconds=0))
         reason = await self._host.lost_reason(record)
         if reason is not None:
             await self._end_open(record, reason)
-        elif not isinstance(kept, AtollError):
-            back = Returned(record.worker.epoch, delivered=len(kept))
+        elif not isinstance(entries, AtollError):
+            back = Returned(record.worker.epoch, delivered=len(entries))
             # A reattachment that came first has begun another epoch.
             with contextlib.suppress(Conflict):
                 await self._transitions.apply(record.key, back, driven=record)
@@ -333,7 +333,7 @@ class WorkerDriver:
         async with self._ground.store.read() as rows:
             last = await rows.worker_events.last(record.key)
             talk = (await rows.workers.get(record.key) or record).talk
-        threads = tuple(one.thread_id for one in talk.threads)
+        threads = tuple(thread.thread_id for thread in talk.threads)
         ended = WorkerEnded(replace(markers, last_seq=last, thread_ids=threads))
         await self._transitions.apply(record.key, ended, driven=record)
 
@@ -352,7 +352,7 @@ class WorkerDriver:
 
     async def _remove(self, record: WorkerRecord) -> None:
         _, left = await self._transitions.apply(record.key, RemovalDue(), driven=record)
-        if not any(isinstance(one, Remove) for one in left):
+        if not any(isinstance(instruction, Remove) for instruction in left):
             await self._wait_until_due(record)
             return
         try:
@@ -380,8 +380,8 @@ class WorkerDriver:
                 tasks.create_task(clock.sleep_until(clock.now() + after)),
             }
             _, rest = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            for one in rest:
-                one.cancel()
+            for task in rest:
+                task.cancel()
 
     async def _take(self, record: WorkerRecord, entries: Sequence[HostEntry]) -> None:
         """Store entries that were not stored before, and how far that is, in one transaction. A
@@ -392,17 +392,17 @@ class WorkerDriver:
             now = await rows.workers.get(record.key)
             if now is None or now.worker.epoch != record.worker.epoch or _is_lost(now):
                 return
-            said: list[WorkerEvent] = []
+            events: list[WorkerEvent] = []
             for entry in entries:
                 if entry.n <= now.collected:
                     continue
                 if entry.receipt is not None:
                     await self._transitions.receive(rows, now, entry.request_id, entry.receipt)
                 elif (draft := _event(now, entry)) is not None:
-                    said += await rows.worker_events.append(now.key, (draft,))
+                    events += await rows.worker_events.append(now.key, (draft,))
             # Receipts change it, too.
             now = await rows.workers.get(record.key) or now
-            talk = reduce(_heard, said, now.talk)
+            talk = reduce(_heard, events, now.talk)
             collected = max(now.collected, entries[-1].n)
             await rows.workers.put(replace(now, collected=collected, talk=talk))
         self._ground.bus.announce((worker_stream(record.key),))
@@ -430,10 +430,10 @@ async def _tried(act: Awaitable[T]) -> T | AtollError:
 
 
 def _heard(talk: WorkerTalk, event: WorkerEvent) -> WorkerTalk:
-    said = event.payload
-    question = said.get("server_request_id")
+    payload = event.payload
+    question = payload.get("server_request_id")
     asks = None if question is None else str(question)
-    return after_message(talk, event.seq, str(said["method"]), str(said["params"]), asks)
+    return after_message(talk, event.seq, str(payload["method"]), str(payload["params"]), asks)
 
 
 def _event(record: WorkerRecord, entry: HostEntry) -> WorkerEventDraft | None:

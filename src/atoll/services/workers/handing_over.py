@@ -155,8 +155,8 @@ class Handovers:
 
     async def _at_terminal(self, caller: Principal, held: WorkerRecord) -> str | None:
         """Return the agent of the person, while it runs."""
-        found = await self._agents.list(caller, str(held.sandbox_id))
-        ids = [one.id for one in found.agents if one.mode == "tui"]
+        listing = await self._agents.list(caller, str(held.sandbox_id))
+        ids = [agent.id for agent in listing.agents if agent.mode == "tui"]
         return held.agent_id if held.agent_id in ids else None
 
     async def _agreed(self, caller: Principal, held: WorkerRecord, agent_id: str) -> str:
@@ -224,7 +224,7 @@ def _check_held(worker_id: str, held: str | None, wanted: str | None) -> None:
 def _check_known(record: WorkerRecord, wanted: str | None) -> None:
     """Check that a worker has a thread, as far as all of its threads are kept. Raises
     `Invalid`."""
-    talk = [one.thread_id for one in record.talk.threads]
+    talk = [thread.thread_id for thread in record.talk.threads]
     known = {*talk, record.created.thread_id, record.worker.held_thread}
     if wanted is not None and wanted not in known and len(talk) < MOST_THREADS:
         raise Invalid(
@@ -236,6 +236,6 @@ def _check_known(record: WorkerRecord, wanted: str | None) -> None:
 
 def _newest(talk: WorkerTalk) -> str | None:
     """Return the thread with a turn, else the newest one that a terminal can resume."""
-    threads = sorted(talk.threads, key=lambda one: one.turn_id is not None)
-    ids = [one.thread_id for one in threads if is_conversation(one.thread_id)]
+    threads = sorted(talk.threads, key=lambda thread: thread.turn_id is not None)
+    ids = [thread.thread_id for thread in threads if is_conversation(thread.thread_id)]
     return ids[-1] if ids else None

@@ -83,7 +83,7 @@ class Heartbeats:
         `StoreUnavailable`; then nothing is stored, and the next call stores it. Raises `Conflict`
         where another control plane leads by now, which knows newer ones."""
         now = self._ground.clock.now()
-        due = {key: one.lease for key, one in self._watched.items() if one.is_due(now)}
+        due = {key: watch.lease for key, watch in self._watched.items() if watch.is_due(now)}
         if not due:
             return
         after: dict[WorkerKey, WorkerRecord | None] = {}

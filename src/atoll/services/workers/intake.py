@@ -118,14 +118,14 @@ class HostIntake:
             return Taken(lease.source.expected)
         fresh = batch.items[intake.skip : intake.skip + intake.taken]
         numbered = [
-            replace(one, n=lease.received + place, at=now) for place, one in enumerate(fresh, 1)
+            replace(entry, n=lease.received + place, at=now) for place, entry in enumerate(fresh, 1)
         ]
         await rows.host_entries.add(lease.key, lease.epoch, numbered)
         after = replace(lease, received=lease.received + len(numbered), heard_at=now)
-        for one in numbered:
-            if one.receipt is not None:
-                after = apply_receipt(after, one.request_id, one.receipt)
-                await rows.host_offers.remove(lease.key, lease.epoch, one.request_id)
+        for entry in numbered:
+            if entry.receipt is not None:
+                after = apply_receipt(after, entry.request_id, entry.receipt)
+                await rows.host_offers.remove(lease.key, lease.epoch, entry.request_id)
         await rows.host_leases.put(after)
         return Taken(intake.source.expected, intake.taken)
 

@@ -57,8 +57,8 @@ class _Heard:
         while self.said - self._begin > LIVE_CHARACTERS:
             self.batches.popleft()
             self.first += 1
-        for one in self.followers:
-            one.news.set()
+        for follower in self.followers:
+            follower.news.set()
 
     @property
     def _begin(self) -> int:
@@ -70,14 +70,14 @@ class _Heard:
 
     async def room(self) -> None:
         """Wait for those who are behind, but not for long for one that takes nothing."""
-        while slow := [one for one in self.followers if one.is_waited_for]:
+        while slow := [follower for follower in self.followers if follower.is_waited_for]:
             self.taken.clear()
             try:
                 async with asyncio.timeout(PATIENCE_SECONDS):
                     await self.taken.wait()
             except TimeoutError:
-                for one in slow:
-                    one.stalls = True
+                for follower in slow:
+                    follower.stalls = True
 
 
 class HeardDeltas:
@@ -100,17 +100,17 @@ class HeardDeltas:
         oldest."""
         heard = self._heard
         self._place = max(self._place, heard.first)
-        found = []
+        batches = []
         while self._place < heard.end:
             batch, seen = heard.batches[self._place - heard.first]
             if batch.after > up_to:
                 break
-            found.append(batch)
+            batches.append(batch)
             self._place, self._seen = self._place + 1, seen
-        if found:
+        if batches:
             self.stalls = False
             heard.taken.set()
-        return found
+        return batches
 
 
 class LiveDeltas:
@@ -159,8 +159,10 @@ class LiveDeltas:
                 record = await self._served(key)
                 if record is not None:
                     async with self._host.live(record) as deltas:
-                        async for one in deltas:
-                            heard.add(read_batch(record.created.worker_id, one.after, one.lines))
+                        async for batch in deltas:
+                            heard.add(
+                                read_batch(record.created.worker_id, batch.after, batch.lines)
+                            )
                             await heard.room()
             except AtollError as err:
                 _log.debug("worker_deltas_wait", worker=key, reason=err.message)

@@ -34,8 +34,8 @@ async def find_occupant(
     rows: Transaction, sandbox_id: str, *, beside: WorkerKey | None
 ) -> WorkerId | None:
     """Return the id of the worker that is in a sandbox, or goes there, beside this one."""
-    for one in await rows.workers.unsettled():
-        places = {one.sandbox_id, one.created.named_sandbox}
-        if one.key != beside and one.worker.status in _IN_PLACE and sandbox_id in places:
-            return one.created.worker_id
+    for record in await rows.workers.unsettled():
+        places = {record.sandbox_id, record.created.named_sandbox}
+        if record.key != beside and record.worker.status in _IN_PLACE and sandbox_id in places:
+            return record.created.worker_id
     return None

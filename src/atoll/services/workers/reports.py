@@ -32,7 +32,7 @@ class WorkerReports:
         check_right(caller, Capability.AGENT_USE)
         async with self._ground.store.begin() as rows:
             key = (await known_worker(rows, caller, worker_id)).key
-            names = {one.name for one in await rows.worker_artifacts.list(key)}
+            names = {artifact.name for artifact in await rows.worker_artifacts.list(key)}
             there = artifact.name in names
             if not there and len(names) >= MOST_ARTIFACTS:
                 raise LimitReached(f"worker {worker_id} has {MOST_ARTIFACTS} artifacts already")

@@ -111,9 +111,9 @@ class WorkerRetention:
 async def _remove_batch(rows: Transaction, key: WorkerKey, last: int) -> int:
     first = await rows.worker_events.first(key)
     last = min(last, first + BATCH - 1, await rows.worker_events.last(key) - 1)
-    for one in await rows.worker_events.page(key, first - 1, BATCH):
-        if one.seq <= last and one.event_type in _RECEIPTS:
-            await _forget(rows, key, str(one.payload["request_id"]))
+    for event in await rows.worker_events.page(key, first - 1, BATCH):
+        if event.seq <= last and event.event_type in _RECEIPTS:
+            await _forget(rows, key, str(event.payload["request_id"]))
     return await rows.worker_events.remove(key, last + 1) if last >= first else 0
 
 

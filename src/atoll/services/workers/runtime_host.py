@@ -81,8 +81,8 @@ class RuntimeHost:
     async def provision(self, worker: WorkerRecord) -> HostPlace:
         """See the port."""
         owner = owner_of(worker)
-        kept = await self._kept(worker) or await self._sandbox_named(worker)
-        if kept is None:
+        sandbox = await self._kept(worker) or await self._sandbox_named(worker)
+        if sandbox is None:
             made = await self._sandboxes.create(
                 owner,
                 _wanted(worker),
@@ -91,16 +91,16 @@ class RuntimeHost:
             )
             if made.state not in RUNNING:
                 self._note_fresh(worker)
-        elif kept.state in RUNNING:
-            return HostPlace(kept.id, reattached=True)
-        elif kept.state in _BEGINNING:
-            made = kept
+        elif sandbox.state in RUNNING:
+            return HostPlace(sandbox.id, reattached=True)
+        elif sandbox.state in _BEGINNING:
+            made = sandbox
         else:
-            made = await self._sandboxes.start(owner, kept.id, resume_agents=False)
+            made = await self._sandboxes.start(owner, sandbox.id, resume_agents=False)
         ready = await self._sandboxes.wait(owner, made.id, timeout_seconds=READY_SECONDS)
         if ready.state not in RUNNING:
             raise Failed(ready.reason or f"Its sandbox is {ready.state} and not ready.")
-        return HostPlace(ready.id, reattached=kept is not None)
+        return HostPlace(ready.id, reattached=sandbox is not None)
 
     async def start_agent(self, worker: WorkerRecord) -> str:
         """See the port."""
@@ -155,8 +155,8 @@ class RuntimeHost:
             traceparent=_trace_of(request),
         )
         answer = await client.call(contract.request_worker(PathId(worker.key), body))
-        found = answer.receipt
-        return None if found is None else _receipt(found.kind, found.data)
+        receipt = answer.receipt
+        return None if receipt is None else _receipt(receipt.kind, receipt.data)
 
     async def stream(
         self, worker: WorkerRecord, after: int, *, wait_seconds: int
@@ -170,7 +170,7 @@ class RuntimeHost:
                 PathId(worker.key), after=after, limit=PAGE, wait_seconds=wait_seconds
             )
         )
-        return [_entry(one) for one in page.entries]
+        return [_entry(entry) for entry in page.entries]
 
     @asynccontextmanager
     async def live(self, worker: WorkerRecord) -> AsyncIterator[AsyncIterator[HostDeltas]]:
@@ -287,11 +287,11 @@ class RuntimeHost:
         if worker.sandbox_id is None:
             return None
         try:
-            found = await self._sandboxes.get(owner_of(worker), worker.sandbox_id)
+            sandbox = await self._sandboxes.get(owner_of(worker), worker.sandbox_id)
         except NotFound:
             return None
-        stands = found.state in RUNNING | _BEGINNING or keeps_files(found)
-        return found if stands else None
+        stands = sandbox.state in RUNNING | _BEGINNING or keeps_files(sandbox)
+        return sandbox if stands else None
 
     async def _sandbox_named(self, worker: WorkerRecord) -> Sandbox | None:
         """Return the sandbox that the worker moves into. Raises `Failed` when its owner has none
@@ -300,14 +300,14 @@ class RuntimeHost:
         if named is None:
             return None
         try:
-            found = await self._sandboxes.get(owner_of(worker), named)
+            sandbox = await self._sandboxes.get(owner_of(worker), named)
         except NotFound:
-            found = None
-        if found is None or found.owner != worker.owner:
+            sandbox = None
+        if sandbox is None or sandbox.owner != worker.owner:
             raise Failed(f"There is no sandbox {named} of yours.")
-        if found.state not in RUNNING and not keeps_files(found):
-            raise Failed(f"Sandbox {found.name} has no files any more.")
-        return found
+        if sandbox.state not in RUNNING and not keeps_files(sandbox):
+            raise Failed(f"Sandbox {sandbox.name} has no files any more.")
+        return sandbox
 
     async def _sandbox(self, worker: WorkerRecord) -> Sandbox | None:
         """Return the worker's sandbox once it is in no transition, None where it is gone."""
@@ -321,9 +321,9 @@ class RuntimeHost:
         """Return the worker's agent, a person's at a terminal included, while it runs."""
         served = await _record(client, worker)
         named = served.agent_id if served is not None and served.agent_id else worker.agent_id
-        for one in (await client.call(list_agents())).agents:
-            if one.id == named and one.agent_state != AgentState.STOPPED:
-                return one
+        for agent in (await client.call(list_agents())).agents:
+            if agent.id == named and agent.agent_state != AgentState.STOPPED:
+                return agent
         return None
 
     async def _unsaved(self, sandbox: Sandbox) -> str | None:
@@ -411,11 +411,13 @@ async def _record(client: RuntimeClient, worker: WorkerRecord) -> contract.Worke
         return None
 
 
-def _entry(one: contract.SpoolEntry) -> HostEntry:
-    at = datetime.fromisoformat(one.at)
-    if one.kind == "event":
-        return HostEntry(one.n, at, line=bytes(one.data).decode())
-    return HostEntry(one.n, at, request_id=one.request_id, receipt=_receipt(one.kind, one.data))
+def _entry(entry: contract.SpoolEntry) -> HostEntry:
+    at = datetime.fromisoformat(entry.at)
+    if entry.kind == "event":
+        return HostEntry(entry.n, at, line=bytes(entry.data).decode())
+    return HostEntry(
+        entry.n, at, request_id=entry.request_id, receipt=_receipt(entry.kind, entry.data)
+    )
 
 
 async def _batches(body: AsyncIterator[bytes]) -> AsyncIterator[HostDeltas]:
@@ -428,7 +430,7 @@ async def _batches(body: AsyncIterator[bytes]) -> AsyncIterator[HostDeltas]:
                 batch = msgspec.json.decode(line, type=contract.LiveBatch)
             except UNREADABLE as err:
                 raise Unavailable("The runtime's deltas cannot be read.") from err
-            yield HostDeltas(batch.after, tuple(bytes(one) for one in batch.lines))
+            yield HostDeltas(batch.after, tuple(bytes(line) for line in batch.lines))
 
 
 def _receipt(kind: str, data: msgspec.Raw) -> Receipt:

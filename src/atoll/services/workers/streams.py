@@ -133,11 +133,11 @@ async def _woken(listener: Listener, heard: HeardDeltas, seconds: float) -> bool
         return True
     async with asyncio.TaskGroup() as tasks:
         announced = tasks.create_task(listener.wait())
-        said = tasks.create_task(heard.news.wait())
+        news = tasks.create_task(heard.news.wait())
         done, rest = await asyncio.wait(
-            {announced, said}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+            {announced, news}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
         )
-        for one in rest:
-            one.cancel()
+        for task in rest:
+            task.cancel()
     heard.news.clear()
-    return said not in done or announced in done
+    return news not in done or announced in done

@@ -74,7 +74,7 @@ class WorkerSummaries:
                 break
         if derived:
             self._ground.bus.announce((STREAM,))
-            new = sum(max(0, one.newest - one.derived) for one in derived)
+            new = sum(max(0, progress.newest - progress.derived) for progress in derived)
             self._ground.telemetry.metrics.count(DERIVED, by=new)
         return len(derived)
 
@@ -90,13 +90,13 @@ class WorkerSummaries:
         """Return a page of the summaries of the caller's workers, newest worker first."""
         check_right(caller, Capability.AGENT_READ)
         async with self._ground.store.read() as rows:
-            found = await rows.workers.page(caller.org_id, caller.id, page)
-            known = await rows.worker_summaries.of([one.key for one in found.rows])
+            records = await rows.workers.page(caller.org_id, caller.id, page)
+            known = await rows.worker_summaries.of([record.key for record in records.rows])
         shown = [
-            summary(one.created.worker_id, known.get(one.key, Progress(one.key)))
-            for one in found.rows
+            summary(record.created.worker_id, known.get(record.key, Progress(record.key)))
+            for record in records.rows
         ]
-        return RowPage(shown, found.following)
+        return RowPage(shown, records.following)
 
     async def follow(self, caller: Principal) -> AsyncIterator[SummariesUpdate]:
         """Yield all summaries of the caller's newest workers, then those that change. Never
@@ -105,12 +105,12 @@ class WorkerSummaries:
         with self._ground.bus.listen(STREAM) as listener:
             while True:
                 page = await self.list(caller, PageQuery(MAX_SUMMARIES))
-                now = {one.worker_id: one for one in page.rows}
+                now = {row.worker_id: row for row in page.rows}
                 before = shown or {}
-                changed = tuple(one for name, one in now.items() if before.get(name) != one)
+                changed = tuple(row for name, row in now.items() if before.get(name) != row)
                 if shown is None or changed:
                     yield SummariesUpdate(changed, whole=shown is None)
-                shown = {str(name): one for name, one in now.items()}
+                shown = {str(name): row for name, row in now.items()}
                 # Looked at from time to time all the same: a writer that stands still is told.
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(LOOK_SECONDS):
@@ -135,6 +135,6 @@ class SummariesRebuild:
 
 async def _derive(rows: Transaction, limit: int) -> Sequence[Progress]:
     behind = await rows.worker_summaries.behind(limit)
-    for one in behind:
-        await rows.worker_summaries.put(one)
+    for progress in behind:
+        await rows.worker_summaries.put(progress)
     return behind

@@ -82,7 +82,7 @@ class WorkerTransitions:
         now = self._ground.clock.now()
         worker, instructions = step(before.worker, stimulus, now)
         after = advance(before, worker, now)
-        if any(isinstance(one, SettleOpen) for one in instructions):
+        if any(isinstance(instruction, SettleOpen) for instruction in instructions):
             after = replace(after, talk=after_end(after.talk))
         if after != before:
             await rows.workers.put(after)
@@ -97,8 +97,8 @@ class WorkerTransitions:
         """Perform what is of the store; returns the rest."""
         now = self._ground.clock.now()
         left: list[Instruction] = []
-        for one in instructions:
-            match one:
+        for instruction in instructions:
+            match instruction:
                 case AppendWorkerEvent(event_type, payload):
                     draft = WorkerEventDraft(event_type, now, payload)
                     await rows.worker_events.append(record.key, (draft,))
@@ -106,7 +106,7 @@ class WorkerTransitions:
                     for request in await rows.worker_requests.open(record.key):
                         await self.receive(rows, record, request.request_id, LOST)
                 case _:
-                    left.append(one)
+                    left.append(instruction)
         return tuple(left)
 
     async def receive(

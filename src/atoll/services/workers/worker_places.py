@@ -165,7 +165,7 @@ class WorkerPlaces:
         async with self._ground.store.read() as rows:
             mine = await rows.desktops.of(worker.org_id, worker.owner)
         now = self._ground.clock.now()
-        if not created.on_desktop and not any(one.is_there(now) for one in mine):
+        if not created.on_desktop and not any(desktop.is_there(now) for desktop in mine):
             return None
         decision = await self._placing.place_worker(
             owner_of(worker),
@@ -177,13 +177,15 @@ class WorkerPlaces:
             if created.on_desktop:
                 raise Failed(refusal(decision))
             return None
-        fit = {one.host for one in decision.fit if one.extension == DESKTOP}
-        kept = next((one for one in mine if before and one.id == before.desktop_id), None)
-        if kept is not None and kept.name not in fit and created.on_desktop:
-            raise Failed(AWAY.format(name=kept.name))
-        name = chosen.host if kept is None or kept.name not in fit else kept.name
-        found = next((one for one in mine if one.name == name), None)
-        return None if found is None else _Chosen(found, decision)
+        fit = {candidate.host for candidate in decision.fit if candidate.extension == DESKTOP}
+        former = next(
+            (desktop for desktop in mine if before and desktop.id == before.desktop_id), None
+        )
+        if former is not None and former.name not in fit and created.on_desktop:
+            raise Failed(AWAY.format(name=former.name))
+        name = chosen.host if former is None or former.name not in fit else former.name
+        desktop = next((desktop for desktop in mine if desktop.name == name), None)
+        return None if desktop is None else _Chosen(desktop, decision)
 
     async def _record(self, worker: WorkerRecord, decision: Decision, place: str) -> RouteId:
         """Store a decision, as those of sandboxes are."""

@@ -114,8 +114,8 @@ class Workers:
         """Return a page of the caller's workers, newest first."""
         check_right(caller, Capability.AGENT_READ)
         async with self._ground.store.read() as rows:
-            found = await rows.workers.page(caller.org_id, caller.id, page)
-        return RowPage([await self._snapshot(one) for one in found.rows], found.following)
+            records = await rows.workers.page(caller.org_id, caller.id, page)
+        return RowPage([await self._snapshot(record) for record in records.rows], records.following)
 
     async def request(
         self, caller: Principal, worker_id: str, request: WorkerRequest, *, wait_ms: int
@@ -239,7 +239,7 @@ async def known_worker(rows: Transaction, caller: Principal, worker_id: str) -> 
 
 
 async def _observed(rows: Transaction, record: WorkerRecord) -> WorkerObservation:
-    pending = tuple(one.request_id for one in await rows.worker_requests.open(record.key))
+    pending = tuple(request.request_id for request in await rows.worker_requests.open(record.key))
     sandbox, route = await place_of(rows, record)
     usage = WorkerUsage()
     if record.sandbox_id is not None:
@@ -265,19 +265,21 @@ async def _read_existing(rows: Transaction, record: WorkerRecord) -> ExistingWor
         wanted_sandbox(created).profile,
         None if sandbox is None else sandbox.extension,
         record.sandbox_id,
-        frozenset((*(one.thread_id for one in record.talk.threads), *filter(None, held))),
+        frozenset((*(thread.thread_id for thread in record.talk.threads), *filter(None, held))),
     )
 
 
 async def _questions(rows: Transaction, record: WorkerRecord) -> tuple[ServerRequest, ...]:
     """Return the open questions; one whose event is no longer kept is left out."""
-    found = []
-    for one in record.talk.questions:
-        for event in await rows.worker_events.page(record.key, one.seq - 1, 1):
-            if event.seq == one.seq:
-                said = event.payload
-                method, params = str(said["method"]), str(said["params"])
-                found.append(
-                    ServerRequest(one.server_request_id, method, params, one.thread_id, event.at)
+    questions = []
+    for question in record.talk.questions:
+        for event in await rows.worker_events.page(record.key, question.seq - 1, 1):
+            if event.seq == question.seq:
+                payload = event.payload
+                method, params = str(payload["method"]), str(payload["params"])
+                questions.append(
+                    ServerRequest(
+                        question.server_request_id, method, params, question.thread_id, event.at
+                    )
                 )
-    return tuple(found)
+    return tuple(questions)

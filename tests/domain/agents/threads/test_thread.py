@@ -193,9 +193,9 @@ def test_question_is_about_an_item_and_is_withdrawn_with_its_turn() -> None:
 
 def test_last_event_of_a_message_carries_it() -> None:
     one, two = AgentEvent("a", {}), AgentEvent("b", {}, "q")
-    assert carried((one, two), "t", kept=True) == (one, AgentEvent("b", {}, "q", native=True))
-    assert carried((), "t", kept=True) == (
+    assert carried((one, two), "t", durable=True) == (one, AgentEvent("b", {}, "q", native=True))
+    assert carried((), "t", durable=True) == (
         AgentEvent("agent/message", {"threadId": "t"}, native=True),
     )
-    assert carried((one,), "t", kept=False) == (one,)
-    assert carried((), "t", kept=False) == ()
+    assert carried((one,), "t", durable=False) == (one,)
+    assert carried((), "t", durable=False) == ()

@@ -214,10 +214,10 @@ def _package(definition: AcpDefinition) -> Package | None:
 
 def _read_variables(words: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """Return variables of words NAME=VALUE. Raises `Invalid`."""
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for word in words:
         name, sign, value = word.partition("=")
         if not sign or not _VARIABLE.match(name):
             raise Invalid(f"{word[:60]!r} is no variable: write NAME=VALUE", field="env")
-        found[name] = value
-    return tuple(found.items())
+        variables[name] = value
+    return tuple(variables.items())

@@ -91,15 +91,15 @@ class AcpCards:
     def ended(self, reason: str, error: str = "") -> list[AgentReport]:
         """End the turn by the answer to its prompt: a stop reason, or an error."""
         self._chunk = ""
-        said: list[AgentReport] = []
+        reports: list[AgentReport] = []
         if error:
             title = "The turn failed"
-            said.append(
+            reports.append(
                 Draft(f"end:{self._turns}", CardKind.STATUS, CardState.FAILED, title, error)
             )
         state = CardState.FAILED if error else _ENDS.get(reason, CardState.FAILED)
         data: dict[str, Value] = {"reason": reason}
-        return [*said, Draft(f"turn:{self._turns}", CardKind.TURN, state, data=data), Yielded()]
+        return [*reports, Draft(f"turn:{self._turns}", CardKind.TURN, state, data=data), Yielded()]
 
     def answered(self, request: str, *, accepted: bool) -> list[AgentReport]:
         """Record a person's answer to a pending card."""
@@ -121,8 +121,8 @@ class AcpCards:
             case "plan":
                 entries = parts(update, "entries")
                 lines = [
-                    f"{_MARKS.get(text(one, 'status'), '[ ]')} {text(one, 'content')}"
-                    for one in entries
+                    f"{_MARKS.get(text(entry, 'status'), '[ ]')} {text(entry, 'content')}"
+                    for entry in entries
                 ]
                 over = bool(entries) and all(text(e, "status") == "completed" for e in entries)
                 state = CardState.DONE if over else CardState.RUNNING
@@ -179,7 +179,9 @@ class AcpCards:
         remember(self._pending, request, CardKind.APPROVAL)
         options = parts(params, "options")
         lasting: list[Value] = [
-            text(one, "optionId") for one in options if text(one, "kind").endswith("_always")
+            text(option, "optionId")
+            for option in options
+            if text(option, "kind").endswith("_always")
         ]
         data: dict[str, Value] = {"answerable": True, "for": text(call, "toolCallId")}
         card = Draft(
@@ -188,7 +190,7 @@ class AcpCards:
             state=CardState.PENDING,
             title=f"Allow {_subject(call, words)}?",
             text=words,
-            options=tuple(_option(one) for one in options),
+            options=tuple(_option(option) for option in options),
             data={**data, "lasting": lasting} if lasting else data,
         )
         return [*tool, card, Yielded()]
@@ -216,8 +218,8 @@ class AcpCards:
         name = text(call, "toolCallId")
         if not name or name in self._kinds:
             return []
-        said = parts(call, "content")
-        diffs: list[Value] = [{**one} for one in said if text(one, "type") == "diff"]
+        pieces = parts(call, "content")
+        diffs: list[Value] = [{**piece} for piece in pieces if text(piece, "type") == "diff"]
         return [self._tool({**call, "content": diffs, "status": "pending"})]
 
 
@@ -230,10 +232,10 @@ def _subject(call: Message, words: str) -> str:
     return ("this command" if command else "this file") if words else "this"
 
 
-def _option(one: Message) -> Option:
-    kind = text(one, "kind")
+def _option(option: Message) -> Option:
+    kind = text(option, "kind")
     effect = "allow" if kind.startswith("allow") else "deny"
-    return Option(text(one, "optionId"), text(one, "name"), effect)
+    return Option(text(option, "optionId"), text(option, "name"), effect)
 
 
 def _path(update: Message, given: Message) -> str:
@@ -243,13 +245,13 @@ def _path(update: Message, given: Message) -> str:
 
 def _content(update: Message) -> tuple[str, str]:
     """Return the text of a tool call, and the diffs in it."""
-    said, diffs = [], []
-    for one in parts(update, "content"):
-        match text(one, "type"):
+    texts, diffs = [], []
+    for piece in parts(update, "content"):
+        match text(piece, "type"):
             case "content":
-                said.append(text(part(one, "content"), "text"))
+                texts.append(text(part(piece, "content"), "text"))
             case "diff":
-                diffs.append(changed(text(one, "oldText"), text(one, "newText")))
+                diffs.append(changed(text(piece, "oldText"), text(piece, "newText")))
             case _:
                 continue
-    return "\n".join(filter(None, said)), "\n".join(diffs)
+    return "\n".join(filter(None, texts)), "\n".join(diffs)

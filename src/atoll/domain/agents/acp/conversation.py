@@ -112,13 +112,15 @@ class AcpConversation:
                 replay.take(message)
             return Step()
         thread = self._threads.of(params)
-        said = thread.cards.take(message)
+        reports = thread.cards.take(message)
         if "id" in message:
-            return self._take_request(message, method, thread, said)
+            return self._take_request(message, method, thread, reports)
         update = update_of(message)
-        events = thread.events.heard(said, name=message_name(message))
-        kept = carried(events, thread.session, kept=not is_live(update, events))
-        return Step(thread.shown(said), settings=self._settings.told(update), events=kept)
+        events = thread.events.heard(reports, name=message_name(message))
+        carried_events = carried(events, thread.session, durable=not is_live(update, events))
+        return Step(
+            thread.shown(reports), settings=self._settings.told(update), events=carried_events
+        )
 
     def ask(self, words: str) -> Step:
         """Send a prompt; before the session is ready it waits."""
@@ -250,12 +252,12 @@ class AcpConversation:
         requests.check_turn(params, "expectedTurnId", thread.session, thread.events.turn)
         cancelled = self._cancel(thread) if not thread.steers else Step()
         thread.steers.append(words)
-        said = thread.cards.steered(words)
+        reports = thread.cards.steered(words)
         return Step(
-            said=(*cancelled.said, *thread.shown(said)),
+            said=(*cancelled.said, *thread.shown(reports)),
             send=cancelled.send,
             replies=requests.answered(key, turnId=thread.events.turn),
-            events=cancelled.events + thread.events.heard(said, name=self._names.fresh()),
+            events=cancelled.events + thread.events.heard(reports, name=self._names.fresh()),
         )
 
     def _turn_interrupt(self, key: str, params: Message) -> Step:
@@ -267,11 +269,11 @@ class AcpConversation:
         """Begin a turn."""
         thread.working = True
         thread.preview = thread.preview or short(words)
-        said = thread.cards.asked(words)
-        events = thread.events.begins(turn) + thread.events.heard(said, name=turn)
+        reports = thread.cards.asked(words)
+        events = thread.events.begins(turn) + thread.events.heard(reports, name=turn)
         named = thread.session if self._sessions.loads else ""
         return Step(
-            thread.shown(said), (self._send_prompt(thread, words),), named, events=events
+            thread.shown(reports), (self._send_prompt(thread, words),), named, events=events
         )  # fmt: skip
 
     def _send_prompt(self, thread: AcpThread, words: str) -> Outgoing:
@@ -286,63 +288,69 @@ class AcpConversation:
 
     def _end_prompt(self, thread: AcpThread, reason: str, error: str) -> Step:
         self._requests = {
-            name: one for name, one in self._requests.items() if one.thread is not thread
+            name: request
+            for name, request in self._requests.items()
+            if request.thread is not thread
         }
         if error and thread.cancelled:
             # Some answer a cancelled prompt with an error.
             reason, error = "cancelled", ""
         steers, thread.steers = "\n".join(thread.steers), []
         if steers and not error:
-            kept = carried((), thread.session, kept=True)
-            return Step(send=(self._send_prompt(thread, steers),), events=kept)
+            carried_events = carried((), thread.session, durable=True)
+            return Step(send=(self._send_prompt(thread, steers),), events=carried_events)
         thread.working = False
-        said = thread.cards.ended(reason, error)
-        events = thread.events.heard(said) + thread.events.ends()
+        reports = thread.cards.ended(reason, error)
+        events = thread.events.heard(reports) + thread.events.ends()
         # Another thread may still be at its turn: nobody is to type into that.
         more = () if self._threads.working is None else (Began(),)
         return Step(
-            said=(*thread.shown(said), *more),
-            events=carried(events, thread.session, kept=True),
+            said=(*thread.shown(reports), *more),
+            events=carried(events, thread.session, durable=True),
         )
 
     def _cancel(self, thread: AcpThread) -> Step:
         """Break off a thread's turn, with what waits in it."""
         thread.cancelled = True
         thread.steers.clear()
-        said: list[AgentReport] = []
+        reports: list[AgentReport] = []
         send: list[Outgoing] = [rpc(method="session/cancel", params={"sessionId": thread.session})]
         for name, asked in list(self._requests.items()):
             if asked.thread is thread:
                 del self._requests[name]
                 send.append(asked.cancel())
-                said += thread.cards.answered(name, accepted=False)
-        return Step(said=tuple(said), send=tuple(send), events=thread.events.heard(said))
+                reports += thread.cards.answered(name, accepted=False)
+        return Step(said=tuple(reports), send=tuple(send), events=thread.events.heard(reports))
 
     # Questions.
 
     def _take_request(
-        self, message: Message, method: str, thread: AcpThread, said: list[AgentReport]
+        self, message: Message, method: str, thread: AcpThread, reports: list[AgentReport]
     ) -> Step:
         number, name, params = message["id"], name_of(message, "id"), part(message, "params")
         if method not in (PERMISSION, FORM):
             error: dict[str, Value] = {"code": _UNSUPPORTED, "message": f"{method} is not served"}
-            kept = carried((), thread.session, kept=True)
-            return Step(send=(rpc(id=number, error=error),), events=kept)
+            carried_events = carried((), thread.session, durable=True)
+            return Step(send=(rpc(id=number, error=error),), events=carried_events)
         allows = find_allowing(parts(params, "options"))
         form = read_form(params) if method == FORM else read_questions(params)
         accepting = "" if method == FORM or form is None else allows
         remember(self._requests, name, WaitingRequest(number, thread, form, accepting))
-        shown = thread.shown(said)
+        shown = thread.shown(reports)
         if self._settings.asks or form is not None or not allows:
             questions = None if form is None else form.worker_questions()
-            events = thread.events.heard(said, given=questions)
-            return Step(said=shown, events=carried(events, thread.session, kept=True))
+            events = thread.events.heard(reports, given=questions)
+            return Step(said=shown, events=carried(events, thread.session, durable=True))
         # Approve at once where everything is allowed; the card shows the request.
         del self._requests[name]
         answered = thread.cards.answered(name, accepted=True)
-        tool = [one for one in said if isinstance(one, Draft) and not one.id.startswith(PREFIX)]
-        kept = carried(thread.events.heard(tool), thread.session, kept=True)
-        return Step((*shown, *answered), (select(number, allows),), events=kept)
+        tool = [
+            report
+            for report in reports
+            if isinstance(report, Draft) and not report.id.startswith(PREFIX)
+        ]
+        carried_events = carried(thread.events.heard(tool), thread.session, durable=True)
+        return Step((*shown, *answered), (select(number, allows),), events=carried_events)
 
     def _respond(self, key: str, params: Message) -> Step:
         """Answer a question, unless its card was answered before."""
@@ -360,8 +368,8 @@ class AcpConversation:
             raise not_pending(card.id)
         line, accepted = asked.reply(card, answer.option, answer.words, dict(answer.answers))
         del self._requests[name]
-        said = asked.thread.cards.answered(name, accepted=accepted)
-        return Step(said=tuple(said), send=(line,), events=asked.thread.events.heard(said))
+        reports = asked.thread.cards.answered(name, accepted=accepted)
+        return Step(said=tuple(reports), send=(line,), events=asked.thread.events.heard(reports))
 
 
 CONVERSATIONS = {"acp": AcpConversation}

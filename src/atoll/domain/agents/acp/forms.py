@@ -51,19 +51,19 @@ class Form:
         if len(self.fields) != 1:
             accept = () if self.fields else (Option("accept", "Accept", "allow"),)
             return (*accept, refuse)
-        found = (Option(value, label) for value, label in self.fields[0].choices)
-        return (*found, refuse)
+        options = (Option(value, label) for value, label in self.fields[0].choices)
+        return (*options, refuse)
 
     @property
     def card_text(self) -> str:
         """The text of its card: the words, and the fields where there are several."""
         if len(self.fields) < 2:
-            return self.words or "".join(one.title for one in self.fields)
+            return self.words or "".join(field.title for field in self.fields)
         lines = [self.words, "Answer with a line for each:"]
-        for one in self.fields:
-            labels = ", ".join(label for _, label in one.choices)
-            need = "" if one.required else " (optional)"
-            lines.append(f"{one.title}{need}: {labels}" if labels else f"{one.title}{need}: …")
+        for field in self.fields:
+            labels = ", ".join(label for _, label in field.choices)
+            need = "" if field.required else " (optional)"
+            lines.append(f"{field.title}{need}: {labels}" if labels else f"{field.title}{need}: …")
         return "\n".join(filter(None, lines))
 
     def worker_questions(self) -> Message:
@@ -71,11 +71,11 @@ class Form:
         return {
             "questions": [
                 {
-                    "question": one.title if len(self.fields) > 1 else self.words or one.title,
-                    "header": one.title,
-                    "options": [{"label": label} for _, label in one.choices],
+                    "question": field.title if len(self.fields) > 1 else self.words or field.title,
+                    "header": field.title,
+                    "options": [{"label": label} for _, label in field.choices],
                 }
-                for one in self.fields
+                for field in self.fields
             ]
         }
 
@@ -84,21 +84,23 @@ def read_form(params: Message) -> Form:
     """Return the form of a request. Fields that no form can have are left out."""
     schema = part(params, "requestedSchema")
     required = schema.get("required")
-    needed = {one for one in required if isinstance(one, str)} if isinstance(required, list) else {}
+    needed = (
+        {name for name in required if isinstance(name, str)} if isinstance(required, list) else {}
+    )
     names = list(part(schema, "properties"))[: 2 * MAX_FIELDS]
     fields = [
         FormField(
             name=name,
-            title=text(one, "title", "description") or name,
-            kind=_kind_of(one),
-            choices=_choices_of(one),
+            title=text(schema_part, "title", "description") or name,
+            kind=_kind_of(schema_part),
+            choices=_choices_of(schema_part),
             free=f"{name}{_CUSTOM}" if f"{name}{_CUSTOM}" in names else "",
             required=name in needed,
-            several=text(one, "type") == "array",
+            several=text(schema_part, "type") == "array",
         )
         for name in names
         if not (name.endswith(_CUSTOM) and name.removesuffix(_CUSTOM) in names)
-        for one in (part(part(schema, "properties"), name),)
+        for schema_part in (part(part(schema, "properties"), name),)
     ]
     return Form(text(params, "message"), tuple(fields[:MAX_FIELDS]))
 
@@ -110,16 +112,16 @@ def read_questions(params: Message) -> Form | None:
     fields = tuple(
         FormField(
             name=str(number),
-            title=text(one, "question", "header"),
+            title=text(question, "question", "header"),
             kind="string",
             choices=tuple(
-                (t, t) for option in parts(one, "options") if (t := text(option, "label"))
+                (t, t) for option in parts(question, "options") if (t := text(option, "label"))
             ),
             free=str(number),
             required=True,
-            several=one.get("multiSelect") is True,
+            several=question.get("multiSelect") is True,
         )
-        for number, one in enumerate(asked[:MAX_FIELDS])
+        for number, question in enumerate(asked[:MAX_FIELDS])
     )
     words = fields[0].title if len(fields) == 1 else ""
     return Form(words, fields) if fields else None
@@ -159,12 +161,14 @@ def _match_answers(
 
 
 def _match_lines(form: Form, words: str) -> Iterator[tuple[str, str]]:
-    titles = {key.casefold(): one.name for one in form.fields for key in (one.name, one.title)}
+    titles = {
+        key.casefold(): field.name for field in form.fields for key in (field.name, field.title)
+    }
     for line in filter(str.strip, words.splitlines()):
         title, colon, answer = line.partition(":")
         name = titles.get(title.strip().casefold())
         if not colon or name is None:
-            known = ", ".join(one.title for one in form.fields)
+            known = ", ".join(field.title for field in form.fields)
             raise Invalid(f"write a line `Field: answer` for each of: {known}", field="text")
         if answer.strip():
             yield name, answer.strip()
@@ -190,9 +194,9 @@ def _read_answer(field: FormField, answer: str) -> tuple[str, Value]:
 
 
 def _read_several(field: FormField, answer: str) -> tuple[str, Value]:
-    found = [_find_choice(field, one.strip()) for one in answer.split(",") if one.strip()]
-    values: list[Value] = [one for one in found if one is not None]
-    if len(values) < len(found):
+    choices = [_find_choice(field, piece.strip()) for piece in answer.split(",") if piece.strip()]
+    values: list[Value] = [choice for choice in choices if choice is not None]
+    if len(values) < len(choices):
         if field.free:
             return field.free, answer
         labels = ", ".join(label for _, label in field.choices)
@@ -225,19 +229,19 @@ def _find_choice(field: FormField, answer: str) -> str | None:
     return next(fits, None)
 
 
-def _kind_of(one: Message) -> str:
-    return text(one, "type") or "string"
+def _kind_of(schema: Message) -> str:
+    return text(schema, "type") or "string"
 
 
-def _choices_of(one: Message) -> tuple[tuple[str, str], ...]:
+def _choices_of(schema: Message) -> tuple[tuple[str, str], ...]:
     """Return the values and labels of a field's choices, however its schema spells them."""
-    if _kind_of(one) == "boolean":
+    if _kind_of(schema) == "boolean":
         return (("yes", "Yes"), ("no", "No"))
-    items = part(one, "items") if _kind_of(one) == "array" else one
+    items = part(schema, "items") if _kind_of(schema) == "array" else schema
     titled = [(text(each, "const"), text(each, "title")) for each in parts(items, "oneOf", "anyOf")]
     plain = items.get("enum")
     values = [each for each in plain if isinstance(each, str)] if isinstance(plain, list) else []
     names = items.get("enumNames")
     labels = [str(each) for each in names] if isinstance(names, list) else values
-    found = titled or list(zip(values, labels, strict=False))
-    return tuple((value, label or value) for value, label in found if value)[:MAX_CHOICES]
+    pairs = titled or list(zip(values, labels, strict=False))
+    return tuple((value, label or value) for value, label in pairs if value)[:MAX_CHOICES]

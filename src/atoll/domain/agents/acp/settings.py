@@ -70,30 +70,30 @@ class AcpSettings:
             self.asks, self._own_mode = True, value
         return self._settings_record()
 
-    def _take(self, told: SettingsRecord) -> None:
-        if told.permission_mode is not None:
-            self._own_mode = told.permission_mode.now
-        self.record = told
+    def _take(self, record: SettingsRecord) -> None:
+        if record.permission_mode is not None:
+            self._own_mode = record.permission_mode.now
+        self.record = record
 
     def _take_options(self, options: list[Message], *, only_new: bool = False) -> None:
         """Take select options; with `only_new` those for which there is no other method."""
         for name, category in _CATEGORIES:
-            found = selected_option(options, category)
-            if found is None or (only_new and getattr(self.record, name) is not None):
+            selected = selected_option(options, category)
+            if selected is None or (only_new and getattr(self.record, name) is not None):
                 continue
             if only_new:
-                self._options[name] = found[0]
+                self._options[name] = selected[0]
             if name == "model":
-                self.record = replace(self.record, model=found[1])
+                self.record = replace(self.record, model=selected[1])
             else:
-                self._own_mode = found[1].now
-                self.record = replace(self.record, permission_mode=found[1])
+                self._own_mode = selected[1].now
+                self.record = replace(self.record, permission_mode=selected[1])
 
     def _settings_record(self) -> SettingsRecord:
         """Return the settings with Atoll's own mode beside the agent's."""
         modes = self.record.permission_mode
         choices = () if modes is None else modes.choices
-        pairs = [(one.id, one.label) for one in choices if one.id != ALLOW_ALL]
+        pairs = [(choice.id, choice.label) for choice in choices if choice.id != ALLOW_ALL]
         pairs = pairs or [(ASK, "Ask before each action")]
         value = self._own_mode if self.asks else ALLOW_ALL
         shown = setting(value, [(ALLOW_ALL, "Allow everything"), *pairs])

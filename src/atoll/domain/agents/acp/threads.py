@@ -31,11 +31,14 @@ class AcpThread:
     steers: list[str] = field(default_factory=list)
     preview: str = ""
 
-    def shown(self, said: Iterable[AgentReport]) -> tuple[AgentReport, ...]:
+    def shown(self, reports: Iterable[AgentReport]) -> tuple[AgentReport, ...]:
         """Return reports for the cards of the whole conversation."""
         if not self.prefix:
-            return tuple(said)
-        return tuple(_prefixed(one, self.prefix) if isinstance(one, Draft) else one for one in said)
+            return tuple(reports)
+        return tuple(
+            _prefixed(report, self.prefix) if isinstance(report, Draft) else report
+            for report in reports
+        )
 
 
 class AcpThreads:
@@ -60,8 +63,8 @@ class AcpThreads:
     @property
     def working(self) -> AcpThread | None:
         """The thread whose turn runs, the present one if that does."""
-        found = [one for one in (self.present, *self._threads.values()) if one.working]
-        return next(iter(found), None)
+        busy = [thread for thread in (self.present, *self._threads.values()) if thread.working]
+        return next(iter(busy), None)
 
     def opened(self, session: str) -> AcpThread:
         """Note a session that the agent has opened; it is the present one."""
@@ -83,10 +86,10 @@ class AcpThreads:
     def of_request(self, params: Message) -> AcpThread:
         """Return the thread that a request names. Raises `Invalid` for one that is not open."""
         session = text(params, "threadId")
-        found = self._threads.get(session)
-        if found is None:
+        thread = self._threads.get(session)
+        if thread is None:
             raise unknown_thread(session)
-        return found
+        return thread
 
     def first(self) -> AcpThread | None:
         """Return the session that the conversation began with, for the first thread of a worker;
@@ -107,8 +110,8 @@ class AcpThreads:
 
     def listed(self, cwd: str) -> list[Value]:
         """Return the threads in which something was said."""
-        said = [one for one in self._threads.values() if one.preview]
-        return [thread_of(one.session, cwd, one.preview) for one in reversed(said)]
+        listed = [thread for thread in self._threads.values() if thread.preview]
+        return [thread_of(thread.session, cwd, thread.preview) for thread in reversed(listed)]
 
 
 class AcpReplay:
@@ -124,7 +127,7 @@ class AcpReplay:
     def take(self, message: Message) -> None:
         """Read one update."""
         name = message_name(message)
-        for draft in (one for one in self._cards.take(message) if isinstance(one, Draft)):
+        for draft in (report for report in self._cards.take(message) if isinstance(report, Draft)):
             prompt = is_prompt(draft)
             if prompt and (self._message != draft.id or not self._events.turn):
                 self._told += self._events.ends()
@@ -145,11 +148,13 @@ def message_name(message: Message) -> str:
 
 def sessions_of(result: Message, cwd: str) -> list[Value]:
     """Return the threads of an answer to `session/list`."""
-    found: list[Value] = []
-    for one in parts(result, "sessions"):
-        shown = thread_of(text(one, "sessionId"), text(one, "cwd") or cwd, text(one, "title"))
-        found.append({**shown, "updatedAt": _seconds(text(one, "updatedAt"))})
-    return found
+    threads: list[Value] = []
+    for session in parts(result, "sessions"):
+        shown = thread_of(
+            text(session, "sessionId"), text(session, "cwd") or cwd, text(session, "title")
+        )
+        threads.append({**shown, "updatedAt": _seconds(text(session, "updatedAt"))})
+    return threads
 
 
 def is_live(update: Message, events: Sequence[AgentEvent]) -> bool:

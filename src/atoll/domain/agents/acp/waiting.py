@@ -30,7 +30,7 @@ class WaitingRequest:
         """Return the answer, and whether it accepts. Raises `Invalid`."""
         if self.form is None:
             decision = chosen(card, option)
-            effect = next(one.effect for one in card.options if one.id == decision)
+            effect = next(option.effect for option in card.options if option.id == decision)
             return select(self.number, decision), effect == "allow"
         if option == DECLINE:
             declined = self.cancel() if self.accepting else _act_on_form(self.number, "decline")
@@ -51,7 +51,7 @@ class WaitingRequest:
 
 def find_allowing(options: Sequence[Message]) -> str:
     """Return the option that allows what is asked: once, where it can be; empty without one."""
-    kinds = {text(one, "kind"): text(one, "optionId") for one in reversed(options)}
+    kinds = {text(option, "kind"): text(option, "optionId") for option in reversed(options)}
     return kinds.get("allow_once") or kinds.get("allow_always") or ""
 
 

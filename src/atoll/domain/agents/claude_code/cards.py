@@ -95,7 +95,7 @@ class ClaudeCards:
         return ended
 
     def _assistant(self, message: Message) -> list[AgentReport]:
-        inner, said = part(message, "message"), list[AgentReport]()
+        inner, reports = part(message, "message"), list[AgentReport]()
         if _is_filler(message, inner):
             return []
         streamed = self._messages > 0 and not text(message, "parent_tool_use_id")
@@ -105,11 +105,11 @@ class ClaudeCards:
                 self._blocks += 1
             else:
                 card_id = f"{text(message, 'uuid') or text(inner, 'id')}:{at}"
-            said += self._block(block, card_id)
+            reports += self._block(block, card_id)
         if message.get("isApiErrorMessage") is True and "parentUuid" in message:
             # A transcript has no result, and no hook reports such an end.
-            return [*_as_failures(said), *self._ended(CardState.FAILED)]
-        return said
+            return [*_as_failures(reports), *self._ended(CardState.FAILED)]
+        return reports
 
     def _block(self, block: Message, card_id: str) -> list[AgentReport]:
         match text(block, "type"):
@@ -128,13 +128,13 @@ class ClaudeCards:
         name = text(message, "uuid")
         if isinstance(content, str):
             return self._said_by_person(message, name, content)
-        said = list[AgentReport]()
+        reports = list[AgentReport]()
         for block in parts(part(message, "message"), "content"):
             if text(block, "type") == "tool_result":
-                said.append(tool_result(block, part(message, "toolUseResult"), self._kinds))
+                reports.append(tool_result(block, part(message, "toolUseResult"), self._kinds))
             elif text(block, "type") == "text":
-                said += self._said_by_person(message, name, text(block, "text"))
-        return said
+                reports += self._said_by_person(message, name, text(block, "text"))
+        return reports
 
     def _said_by_person(self, message: Message, name: str, words: str) -> list[AgentReport]:
         if words.startswith(INTERRUPTED):
@@ -173,16 +173,16 @@ class ClaudeCards:
     def _result(self, message: Message) -> list[AgentReport]:
         failed = message.get("is_error") is True
         broken = text(message, "subtype") == "error_during_execution"
-        said = list[AgentReport]()
+        reports = list[AgentReport]()
         if failed and not broken:
             words = text(message, "result") or text(message, "subtype")
-            said.append(
+            reports.append(
                 Draft(
                     id=f"end:{self._turn}", kind=CardKind.STATUS, state=CardState.FAILED, text=words
                 )
             )
         state = CardState.FAILED if failed else CardState.DONE
-        return [*said, *self._ended(state, milliseconds=whole(message, "duration_ms"))]
+        return [*reports, *self._ended(state, milliseconds=whole(message, "duration_ms"))]
 
     def _system(self, message: Message) -> list[AgentReport]:
         match text(message, "subtype"):
@@ -251,11 +251,11 @@ def _of_person(card_id: str, words: str) -> Draft:
     return Draft(card_id, CardKind.TEXT, CardState.DONE, text=words, data={"role": "person"})
 
 
-def _as_failures(said: list[AgentReport]) -> list[AgentReport]:
+def _as_failures(reports: list[AgentReport]) -> list[AgentReport]:
     return [
-        _status(one.id, "The model could not be asked", CardState.FAILED, one.text or "")
-        for one in said
-        if isinstance(one, Draft)
+        _status(report.id, "The model could not be asked", CardState.FAILED, report.text or "")
+        for report in reports
+        if isinstance(report, Draft)
     ]
 
 

@@ -81,8 +81,10 @@ class ClaudeConversation:
             events += self._thread.heard(step.said, name=self._name_of(message), given=given)
         if kind == "result":
             events += self._ended()
-        kept = carried(events, self._thread.thread, kept=kind not in _LIVE)
-        return replace(step, events=(*kept, *self._moved()) if kind == "result" else kept)
+        carried_events = carried(events, self._thread.thread, durable=kind not in _LIVE)
+        return replace(
+            step, events=(*carried_events, *self._moved()) if kind == "result" else carried_events
+        )
 
     def _name_of(self, message: Message) -> str:
         """Return the name of a message. Pieces have the one of the message that they are of."""
@@ -136,9 +138,9 @@ class ClaudeConversation:
             remember(self._requests, name, request)
         if kind == "control_cancel_request" and self._requests.pop(name, None) is not None:
             return Step(said=tuple(self._cards.answered(name, accepted=False)))
-        said = tuple(self._cards.take(message))
+        reports = tuple(self._cards.take(message))
         if kind != "system":
-            return Step(said=said)
+            return Step(said=reports)
         # Claude repeats its introduction at each prompt.
         introduces = text(message, "subtype") == "init"
         session = text(message, "session_id") if introduces else ""
@@ -146,7 +148,7 @@ class ClaudeConversation:
         send = self.interrupt().send if introduces and self._interrupted else ()
         events = self._introduced(session) if session else ()
         return Step(
-            said=(*said, Began()) if events else said,
+            said=(*reports, Began()) if events else reports,
             send=send,
             conversation=session,
             settings=self._settings.told(message),
@@ -248,8 +250,8 @@ class ClaudeConversation:
     def _thread_list(self, key: str, params: Message) -> Step:
         most = min(whole(params, "limit") or transcripts.MAX_THREADS, transcripts.MAX_THREADS)
 
-        def read(found: Sequence[Message]) -> Step:
-            data: list[Value] = [*transcripts.listed(found, self._terms.cwd)]
+        def read(messages: Sequence[Message]) -> Step:
+            data: list[Value] = [*transcripts.listed(messages, self._terms.cwd)]
             return Step(replies=requests.answered(key, data=data, nextCursor=None))
 
         return Step(lookup=Lookup(transcripts.list_argv(self._terms.cwd, max(1, most)), read))
@@ -263,11 +265,11 @@ class ClaudeConversation:
         if not transcripts.is_thread(thread):
             raise requests.bad_thread_id()
 
-        def read(found: Sequence[Message]) -> Step:
-            if not found and not self._threads.may_be_empty(thread):
+        def read(messages: Sequence[Message]) -> Step:
+            if not messages and not self._threads.may_be_empty(thread):
                 return Step(replies=(requests.no_such_thread(key, thread),))
-            turns = transcripts.turns(found, thread)
-            shown = thread_of(thread, self._terms.cwd, transcripts.preview(found))
+            turns = transcripts.turns(messages, thread)
+            shown = thread_of(thread, self._terms.cwd, transcripts.preview(messages))
             if params.get("includeTurns") is True:
                 shown["turns"] = requests.fitting(turns)
             return Step(replies=requests.answered(key, thread=shown))
@@ -294,12 +296,12 @@ class ClaudeConversation:
         requests.check_turn(params, "expectedTurnId", self._thread.thread, self._thread.turn)
         name = self._names.fresh()
         self._steers.append(name)
-        said = tuple(self._cards.steered(words))
+        reports = tuple(self._cards.steered(words))
         return Step(
-            said=said,
+            said=reports,
             send=(_user(words, name),),
             replies=requests.answered(key, turnId=self._thread.turn),
-            events=self._thread.heard(said, name=name),
+            events=self._thread.heard(reports, name=name),
         )
 
     def _turn_interrupt(self, key: str, params: Message) -> Step:
@@ -314,9 +316,9 @@ class ClaudeConversation:
         self._working, self._interrupted = True, False
         self._steers.clear()
         self._threads.said()
-        said = tuple(self._cards.asked(words))
-        events = self._thread.begins(turn) + self._thread.heard(said, name=turn)
-        return Step(said=said, send=(_user(words, turn),), events=events)
+        reports = tuple(self._cards.asked(words))
+        events = self._thread.begins(turn) + self._thread.heard(reports, name=turn)
+        return Step(said=reports, send=(_user(words, turn),), events=events)
 
     # Questions.
 
@@ -334,14 +336,20 @@ class ClaudeConversation:
         if request is None:
             raise not_pending(card.id)
         if card.kind is CardKind.QUESTION:
-            told, accepted = _answered_question(request, card, decision)
+            response_body, accepted = _answered_question(request, card, decision)
         else:
-            told, accepted = _allowed(request, chosen(card, decision.option), decision.words)
+            response_body, accepted = _allowed(
+                request, chosen(card, decision.option), decision.words
+            )
         del self._requests[name]
-        response: dict[str, Value] = {"subtype": "success", "request_id": name, "response": told}
+        response: dict[str, Value] = {
+            "subtype": "success",
+            "request_id": name,
+            "response": response_body,
+        }
         line: Outgoing = {"type": "control_response", "response": response}
-        said = tuple(self._cards.answered(name, accepted=accepted))
-        return Step(said=said, send=(line,), events=self._thread.heard(said))
+        reports = tuple(self._cards.answered(name, accepted=accepted))
+        return Step(said=reports, send=(line,), events=self._thread.heard(reports))
 
     def _setting(self, name: SettingName, value: str) -> Outgoing:
         field = "model" if name == "model" else "mode"
@@ -393,11 +401,11 @@ def _answered_question(
     request: Message, card: Card, decision: CardAnswer
 ) -> tuple[dict[str, Value], bool]:
     """Return the answers to its questions: one for each, or one for all."""
-    given, told = part(request, "input"), dict(decision.answers)
-    answer = "" if told else decision.words or chosen(card, decision.option)
+    given, replies = part(request, "input"), dict(decision.answers)
+    answer = "" if replies else decision.words or chosen(card, decision.option)
     answers: dict[str, Value] = {
-        text(one, "question"): told.get(f"q{n}", answer)
-        for n, one in enumerate(parts(given, "questions"), 1)
+        text(question, "question"): replies.get(f"q{n}", answer)
+        for n, question in enumerate(parts(given, "questions"), 1)
     }
     return {"behavior": "allow", "updatedInput": {**given, "answers": answers}}, True
 

@@ -59,14 +59,14 @@ class ClaudeSettings:
         return None if self.record == before else self.record
 
     def _offered(self, models: list[Message]) -> SettingsRecord:
-        pairs = [(text(one, "value"), text(one, "displayName")) for one in models]
+        pairs = [(text(model, "value"), text(model, "displayName")) for model in models]
         present = self.record.model.now if self.record.model is not None else ""
         model = setting(present or "default", pairs, free=True)
-        offered = {one.id for one in model.choices}
+        offered = {choice.id for choice in model.choices}
         self._names = {
-            text(one, "value"): text(one, "resolvedModel")
-            for one in models
-            if text(one, "value") in offered
+            text(model, "value"): text(model, "resolvedModel")
+            for model in models
+            if text(model, "value") in offered
         }
         self.record = SettingsRecord(model=model, permission_mode=self.record.permission_mode)
         return self.record

@@ -71,14 +71,14 @@ def tool_result(block: Message, more: Message, kinds: Mapping[str, CardKind]) ->
 
 def questions(given: Message) -> str:
     """Return the questions of AskUserQuestion."""
-    asked = [text(one, "question") for one in parts(given, "questions")]
+    asked = [text(question, "question") for question in parts(given, "questions")]
     return "\n".join(filter(None, asked))
 
 
 def question_options(given: Message) -> tuple[Option, ...]:
     """Return the options of its first question; their labels are the answers."""
     first = next(iter(parts(given, "questions")), {})
-    labels = (text(one, "label") for one in parts(first, "options"))
+    labels = (text(option, "label") for option in parts(first, "options"))
     return tuple(Option(label, label) for label in labels if label)
 
 
@@ -86,7 +86,7 @@ def _result_text(block: Message) -> str:
     content = block.get("content")
     if isinstance(content, str):
         return content
-    return "\n".join(text(one, "text") for one in parts(block, "content"))
+    return "\n".join(text(piece, "text") for piece in parts(block, "content"))
 
 
 def _edited(name: str, given: Message) -> str:
@@ -103,5 +103,5 @@ def _plan(given: Message) -> str:
         return text(given, "plan")
     todos = parts(given, "todos")
     return "\n".join(
-        f"{_MARKS.get(text(one, 'status'), '[ ]')} {text(one, 'content')}" for one in todos
+        f"{_MARKS.get(text(todo, 'status'), '[ ]')} {text(todo, 'content')}" for todo in todos
     )

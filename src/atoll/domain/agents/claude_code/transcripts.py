@@ -78,21 +78,25 @@ def _events(messages: Sequence[Message], thread: str) -> Iterator[AgentEvent]:
     for message in messages:
         if message.get("isSidechain") is True:
             continue
-        said: list[AgentReport] = _steered(cards, message) or cards.take(message)
-        for turn in started_turns(said)[:1]:
+        reports: list[AgentReport] = _steered(cards, message) or cards.take(message)
+        for turn in started_turns(reports)[:1]:
             if events.turn:
                 yield from events.ends()
             yield from events.begins(turn)
         name = message_name(message, events.turn)
         name = name or text(part(message, "attachment"), "source_uuid")
         if events.turn:
-            yield from events.heard(_items_of(said), name=name)
+            yield from events.heard(_items_of(reports), name=name)
     if events.turn:
         yield from events.ends()
 
 
-def _items_of(said: Sequence[AgentReport]) -> list[AgentReport]:
-    return [one for one in said if isinstance(one, Draft) and one.kind is not CardKind.QUESTION]
+def _items_of(reports: Sequence[AgentReport]) -> list[AgentReport]:
+    return [
+        report
+        for report in reports
+        if isinstance(report, Draft) and report.kind is not CardKind.QUESTION
+    ]
 
 
 def _steered(cards: ClaudeCards, message: Message) -> list[AgentReport]:
@@ -100,7 +104,7 @@ def _steered(cards: ClaudeCards, message: Message) -> list[AgentReport]:
     attachment = part(message, "attachment")
     if text(attachment, "type") != "queued_command":
         return []
-    words = [text(one, "text") for one in parts(attachment, "prompt")]
+    words = [text(piece, "text") for piece in parts(attachment, "prompt")]
     return cards.steered("\n".join(words))
 
 

@@ -95,15 +95,15 @@ class CodexCards:
 
     def _completed(self, turn: Message) -> list[AgentReport]:
         state = _TURN_STATES.get(text(turn, "status"), CardState.DONE)
-        said: list[AgentReport] = [_turn(turn, state), Yielded()]
+        reports: list[AgentReport] = [_turn(turn, state), Yielded()]
         error = text(part(turn, "error"), "message")
         if error:
             card_id = f"end:{text(turn, 'id')}"
             failed = Draft(
                 card_id, CardKind.STATUS, CardState.FAILED, title="The turn failed", text=error
             )
-            said.insert(0, failed)
-        return said
+            reports.insert(0, failed)
+        return reports
 
     def _request(self, request: str, method: str, params: Message) -> list[AgentReport]:
         """Add the card of a request that the server waits for."""
@@ -140,7 +140,7 @@ def _approval(request: str, method: str, params: Message) -> Draft:
     command = command_text(params)
     title = text(params, "reason", "message") or f"Allow {method.partition('/')[2] or 'this'}?"
     offered = params.get("availableDecisions")
-    names = [one for one in offered if isinstance(one, str)] if isinstance(offered, list) else []
+    names = [name for name in offered if isinstance(name, str)] if isinstance(offered, list) else []
     if "decline" not in names and "cancel" not in names:
         names = [*(names or ["accept"]), "decline"]
     options = tuple(Option(name, *DECISIONS[name]) for name in names if name in DECISIONS)
@@ -158,13 +158,13 @@ def _approval(request: str, method: str, params: Message) -> Draft:
 def _question(request: str, params: Message) -> Draft:
     asked = parts(params, "questions")
     first = asked[0] if asked else {}
-    labels = (text(one, "label") for one in parts(first, "options"))
+    labels = (text(option, "label") for option in parts(first, "options"))
     return Draft(
         id=f"approval:{request}",
         kind=CardKind.QUESTION,
         state=CardState.PENDING,
         title=text(first, "header") or "The agent asks",
-        text="\n".join(text(one, "question") for one in asked),
+        text="\n".join(text(question, "question") for question in asked),
         options=tuple(Option(label, label) for label in labels if label),
         data={"answerable": True, "question": text(first, "id")},
     )

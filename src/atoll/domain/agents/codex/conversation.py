@@ -66,23 +66,23 @@ class CodexConversation:
         if not method:
             return self._replied(message)
         params = part(message, "params")
-        said = tuple(self._cards.take(message))
+        reports = tuple(self._cards.take(message))
         if "id" in message:
-            return self._requested(message, method, said)
+            return self._requested(message, method, reports)
         durable = not method.casefold().endswith("delta")
         match method:
             case "turn/started":
                 thread = self._turns.started(params)
-                return Step(said=said, conversation=thread, durable=True)
+                return Step(said=reports, conversation=thread, durable=True)
             case "turn/completed":
                 self._withdraw(self._turns.completed(params))
                 # Another thread may still be at its turn: nobody is to type into that.
-                said = (*said, Began()) if self._turns.working else said
+                reports = (*reports, Began()) if self._turns.working else reports
             case "serverRequest/resolved":
                 self._requests.pop(name_of(params, "requestId"), None)
             case _:
                 pass
-        return Step(said=said, durable=durable)
+        return Step(said=reports, durable=durable)
 
     def ask(self, words: str) -> Step:
         """Send a prompt; before the thread is ready it waits."""
@@ -109,8 +109,8 @@ class CodexConversation:
         number, method, params = self._requests[name]
         result, accepted = _result(method, params, card, option=option, words=words)
         del self._requests[name]
-        said = tuple(self._cards.answered(name, accepted=accepted))
-        return Step(said=said, send=({"id": number, "result": result},))
+        reports = tuple(self._cards.answered(name, accepted=accepted))
+        return Step(said=reports, send=({"id": number, "result": result},))
 
     def change(self, name: SettingName, value: str) -> Step:
         """Change a setting for the next turn; Codex itself receives it then."""
@@ -128,15 +128,15 @@ class CodexConversation:
         held = self._settings.held(method, params)
         traced: Outgoing = {"trace": {"traceparent": trace}} if trace else {}
         line: Outgoing = {"method": method, "id": name, "params": held, **traced}
-        said: tuple[AgentReport, ...] = ()
+        reports: tuple[AgentReport, ...] = ()
         thread = text(params, "threadId")
         if method == "turn/start" and thread:
             self._turns.begins(thread)
-            said = (Began(),)
+            reports = (Began(),)
         if self._early is not None:
             self._early.append(line)
-            return Step(said=said)
-        return Step(said=said, send=(line,))
+            return Step(said=reports)
+        return Step(said=reports, send=(line,))
 
     def _responded(self, key: str, params: Message) -> Step:
         """Answer what the agent asks, unless its card was answered before."""
@@ -145,13 +145,13 @@ class CodexConversation:
             raise Conflict(f"nothing waits for an answer to {name[:80]!r}", code="conflict")
         number, _, _ = self._requests.pop(name)
         if "error" in params:
-            said = tuple(self._cards.answered(name, accepted=False))
+            reports = tuple(self._cards.answered(name, accepted=False))
             line: Outgoing = {"id": number, "error": params["error"]}
         else:
             decision = text(part(params, "result"), "decision", "action")
-            said = tuple(self._cards.answered(name, accepted=decision not in _DENIALS))
+            reports = tuple(self._cards.answered(name, accepted=decision not in _DENIALS))
             line = {"id": number, "result": params.get("result")}
-        return Step(said=said, send=(line,), replies=(Reply(key, {}),))
+        return Step(said=reports, send=(line,), replies=(Reply(key, {}),))
 
     def _withdraw(self, thread: str) -> None:
         """Forget what was asked in a thread whose turn ended."""
@@ -159,22 +159,22 @@ class CodexConversation:
             if self._turns.thread_of(params) == thread:
                 del self._requests[name]
 
-    def _requested(self, message: Message, method: str, said: tuple[AgentReport, ...]) -> Step:
+    def _requested(self, message: Message, method: str, reports: tuple[AgentReport, ...]) -> Step:
         number = message["id"]
-        if not said:
+        if not reports:
             error: dict[str, Value] = {"code": _UNSUPPORTED, "message": f"{method} is not served"}
             return Step(send=({"id": number, "error": error},), durable=True)
         remember(self._requests, name_of(message, "id"), (number, method, part(message, "params")))
-        return Step(said=said, durable=True)
+        return Step(said=reports, durable=True)
 
     def _answered(self, message: Message, key: str, method: str, params: Message) -> Step:
         """Handle the response to a request of a worker."""
         if "error" in message:
-            said: tuple[AgentReport, ...] = ()
+            reports: tuple[AgentReport, ...] = ()
             if method == "turn/start":
                 self._turns.refused(text(params, "threadId"))
-                said = () if self._turns.working else (Yielded(),)
-            return Step(said=said, replies=(Reply(key, error=part(message, "error")),))
+                reports = () if self._turns.working else (Yielded(),)
+            return Step(said=reports, replies=(Reply(key, error=part(message, "error")),))
         result = part(message, "result")
         gone = self._turns.follow(method, params, result)
         replies = (Reply(key, message.get("result")),)
@@ -269,9 +269,9 @@ def _result(
     method: str, params: Message, card: Card, *, option: str | None, words: str | None
 ) -> tuple[dict[str, Value], bool]:
     if method == "item/tool/requestUserInput":
-        said = words or chosen(card, option)
+        answer = words or chosen(card, option)
         answers: dict[str, Value] = {
-            text(one, "id"): {"answers": [said]} for one in parts(params, "questions")
+            text(question, "id"): {"answers": [answer]} for question in parts(params, "questions")
         }
         return {"answers": answers}, True
     decision = chosen(card, option)

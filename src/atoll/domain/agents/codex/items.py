@@ -92,8 +92,10 @@ def plan_text(item: Message) -> str:
 
 def spoken(item: Message) -> str:
     """Return the text of a message."""
-    said = text(item, "text")
-    return said or "\n".join(filter(None, (text(one, "text") for one in parts(item, "content"))))
+    words = text(item, "text")
+    return words or "\n".join(
+        filter(None, (text(piece, "text") for piece in parts(item, "content")))
+    )
 
 
 def state_of(item: Message, *, done: bool) -> CardState:
@@ -150,22 +152,22 @@ def _changes(item: Message) -> list[tuple[str, str]]:
     """Return each path and its diff; added or removed files may come with their content only."""
     listed = parts(item, "changes")
     if listed:
-        return [(text(one, "path"), text(one, "diff")) for one in listed]
-    found = []
+        return [(text(change, "path"), text(change, "diff")) for change in listed]
+    changes = []
     for path, change in part(item, "changes").items():
         if isinstance(change, dict):
             content = text(change, "content")
             made = text(change, "type") == "add"
             lines = changed("", content) if made else changed(content, "")
-            found.append((path, text(change, "unified_diff") or lines))
-    return found
+            changes.append((path, text(change, "unified_diff") or lines))
+    return changes
 
 
 def _tool(item: Message, state: CardState) -> Draft:
     name = ".".join(filter(None, (text(item, "server"), text(item, "tool", "name"))))
     result, error = part(item, "result"), part(item, "error")
     words = text(error, "message") or "\n".join(
-        text(one, "text") for one in parts(result, "content")
+        text(piece, "text") for piece in parts(result, "content")
     )
     return Draft(
         id=text(item, "id"),

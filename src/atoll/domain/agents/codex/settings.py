@@ -46,12 +46,12 @@ class CodexSettings:
 
     def turn_params(self) -> dict[str, Value]:
         """Return what a turn starts with: nothing while nobody changed anything."""
-        told: dict[str, Value] = {"model": self._model} if self._model else {}
+        params: dict[str, Value] = {"model": self._model} if self._model else {}
         if self._moved and self.record.permission_mode is not None:
             mode = _MODES[self.record.permission_mode.now]
             policy: dict[str, Value] = {"type": mode.turn}
-            told |= {"approvalPolicy": mode.approvals, "sandboxPolicy": policy}
-        return told
+            params |= {"approvalPolicy": mode.approvals, "sandboxPolicy": policy}
+        return params
 
     def held(self, method: str, params: Message) -> dict[str, Value]:
         """Return the params of a worker's request under the permissions of this agent. Codex would
@@ -71,8 +71,8 @@ class CodexSettings:
 
     def offered(self, result: Message) -> SettingsRecord:
         """Read the list of models."""
-        shown = [one for one in parts(result, "data") if one.get("hidden") is not True]
-        pairs = [(text(one, "model", "id"), text(one, "displayName")) for one in shown]
+        shown = [model for model in parts(result, "data") if model.get("hidden") is not True]
+        pairs = [(text(model, "model", "id"), text(model, "displayName")) for model in shown]
         present = self.record.model.now if self.record.model is not None else ""
         self.record = SettingsRecord(
             model=setting(present, pairs, free=True), permission_mode=self.record.permission_mode

@@ -41,11 +41,11 @@ class _Turns:
 
     def asked(self, name: str, words: str) -> list[AgentReport]:
         """Add the card of a person's prompt."""
-        said = self.ended()
+        reports = self.ended()
         self._open = f"turn:{name}"
         role: dict[str, Value] = {"role": "person"}
         return [
-            *said,
+            *reports,
             Draft(self._open, CardKind.TURN, CardState.RUNNING, title=short(words)),
             Draft(f"user:{name}", CardKind.TEXT, CardState.DONE, text=words, data=role),
         ]
@@ -65,32 +65,32 @@ class QwenCards:
 
     def take(self, message: Message) -> list[AgentReport]:
         """Translate one line."""
-        name, said = text(message, "uuid"), parts(part(message, "message"), "parts")
+        name, pieces = text(message, "uuid"), parts(part(message, "message"), "parts")
         match text(message, "type"):
             case "user":
-                words = _words(said)
+                words = _words(pieces)
                 return self._turns.asked(name, words) if words else []
             case "assistant":
-                return self._answered(name, said)
+                return self._answered(name, pieces)
             case "tool_result":
                 status = text(part(message, "toolCallResult"), "status")
-                return [self._result(part(one, "functionResponse"), status) for one in said]
+                return [self._result(part(piece, "functionResponse"), status) for piece in pieces]
             case "system":
                 return _refusal(part(part(message, "systemPayload"), "uiEvent"))
             case _:
                 return []
 
-    def _answered(self, name: str, said: list[Message]) -> list[AgentReport]:
+    def _answered(self, name: str, pieces: list[Message]) -> list[AgentReport]:
         cards: list[AgentReport] = []
-        for number, one in enumerate(said):
-            if call := part(one, "functionCall"):
+        for number, piece in enumerate(pieces):
+            if call := part(piece, "functionCall"):
                 card = _call(call, CardState.RUNNING)
                 remember(self._kinds, card.id, card.kind)
                 cards.append(card)
-            elif words := text(one, "text"):
-                kind = CardKind.THINKING if one.get("thought") is True else CardKind.TEXT
+            elif words := text(piece, "text"):
+                kind = CardKind.THINKING if piece.get("thought") is True else CardKind.TEXT
                 cards.append(Draft(f"{name}:{number}", kind, CardState.DONE, text=words))
-        if not any(part(one, "functionCall") for one in said):
+        if not any(part(piece, "functionCall") for piece in pieces):
             cards += self._turns.ended()
         return cards
 
@@ -118,14 +118,16 @@ class GeminiCards:
             case "info" | "warning" | "error" as word:
                 state = CardState.FAILED if word == "error" else CardState.DONE
                 words = text(message, "content")
-                told = Draft(name, CardKind.STATUS, state, title="Gemini says", text=words)
-                return [told, *self._turns.ended(state)] if word == "error" else [told]
+                draft = Draft(name, CardKind.STATUS, state, title="Gemini says", text=words)
+                return [draft, *self._turns.ended(state)] if word == "error" else [draft]
             case _:
                 return []
 
     def _answered(self, name: str, message: Message) -> list[AgentReport]:
         cards: list[AgentReport] = []
-        thoughts = [text(one, "description", "subject") for one in parts(message, "thoughts")]
+        thoughts = [
+            text(thought, "description", "subject") for thought in parts(message, "thoughts")
+        ]
         if any(thoughts):
             words = "\n".join(filter(None, thoughts))
             cards.append(Draft(f"{name}:thoughts", CardKind.THINKING, CardState.DONE, text=words))
@@ -150,8 +152,8 @@ def _refusal(event: Message) -> list[AgentReport]:
     return [Draft(f"error:{short(words, 60)}", CardKind.STATUS, CardState.FAILED, title, words)]
 
 
-def _words(said: list[Message]) -> str:
-    return "\n".join(filter(None, (text(one, "text") for one in said)))
+def _words(pieces: list[Message]) -> str:
+    return "\n".join(filter(None, (text(piece, "text") for piece in pieces)))
 
 
 def _call(call: Message, state: CardState) -> Draft:
@@ -171,8 +173,8 @@ def _call(call: Message, state: CardState) -> Draft:
         case CardKind.FILE:
             return Draft(card_id, kind, state, title=path, data={"path": path})
         case _:
-            told: dict[str, Value] = {"tool": name, "input": msgspec.json.encode(given).decode()}
-            return Draft(card_id, kind, state, title=name, data=told)
+            fields: dict[str, Value] = {"tool": name, "input": msgspec.json.encode(given).decode()}
+            return Draft(card_id, kind, state, title=name, data=fields)
 
 
 def _done(card_id: str, kind: CardKind, output: str, status: str) -> Draft:

@@ -29,18 +29,18 @@ class OpencodeCards:
 
     def take(self, message: Message) -> list[AgentReport]:
         """Translate one event."""
-        told = part(message, "properties")
+        properties = part(message, "properties")
         match text(message, "type"):
             case "message.updated":
-                info = part(told, "info")
+                info = part(properties, "info")
                 remember(self._roles, text(info, "id"), text(info, "role"))
                 return []
             case "message.part.updated":
-                return self._part(part(told, "part"))
+                return self._part(part(properties, "part"))
             case "session.idle":
                 return self._ended(CardState.DONE)
             case "session.error":
-                return self._failed(part(told, "error"))
+                return self._failed(part(properties, "error"))
             case _:
                 return []
 
@@ -62,11 +62,11 @@ class OpencodeCards:
         """Add the card of a person's prompt; text that opencode adds by itself is left out."""
         if piece.get("synthetic") is True:
             return []
-        said = self._ended(CardState.DONE)
+        reports = self._ended(CardState.DONE)
         self._turn = f"turn:{text(piece, 'messageID')}"
         role: dict[str, Value] = {"role": "person"}
         return [
-            *said,
+            *reports,
             Draft(self._turn, CardKind.TURN, CardState.RUNNING, title=short(words)),
             Draft(text(piece, "id"), CardKind.TEXT, CardState.DONE, text=words, data=role),
         ]
@@ -85,10 +85,10 @@ class OpencodeCards:
 
 
 def _tool(piece: Message) -> Draft:
-    told, name = part(piece, "state"), text(piece, "tool")
+    call_state, name = part(piece, "state"), text(piece, "tool")
     kind = _KINDS.get(name, CardKind.TOOL_CALL)
-    state = _STATES.get(text(told, "status"), CardState.RUNNING)
-    given, output = part(told, "input"), text(told, "output", "error")
+    state = _STATES.get(text(call_state, "status"), CardState.RUNNING)
+    given, output = part(call_state, "input"), text(call_state, "output", "error")
     card_id = text(piece, "callID") or text(piece, "id")
     path = text(given, "filePath")
     match kind:
@@ -105,8 +105,8 @@ def _tool(piece: Message) -> Draft:
         case CardKind.PLAN:
             entries = parts(given, "todos")
             lines = "\n".join(
-                f"{_MARKS.get(text(one, 'status'), '[ ]')} {text(one, 'content')}"
-                for one in entries
+                f"{_MARKS.get(text(entry, 'status'), '[ ]')} {text(entry, 'content')}"
+                for entry in entries
             )
             return Draft(card_id, kind, state, title="Plan", text=lines or None)
         case _:

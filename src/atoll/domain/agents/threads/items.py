@@ -107,7 +107,7 @@ def _arguments(data: dict[str, Value]) -> Value:
     if not isinstance(given, str):
         return {name: data[name] for name in ("path",) if name in data}
     try:
-        found: Value = msgspec.json.decode(given)
+        arguments: Value = msgspec.json.decode(given)
     except UNREADABLE:
         return given
-    return found
+    return arguments

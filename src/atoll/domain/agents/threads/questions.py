@@ -88,7 +88,7 @@ class Questions:
         if draft.kind is CardKind.QUESTION:
             asks: list[Value] = [*_questions(draft, given)]
             return AgentEvent(_INPUT, {**params, "questions": asks}, question.id)
-        options: list[Value] = [_option_fields(one) for one in draft.options or ()]
+        options: list[Value] = [_option_fields(option) for option in draft.options or ()]
         more: dict[str, Value] = {"reason": draft.title or "", "options": options}
         if draft.text:
             more["command" if about is CardKind.BASH else "detail"] = draft.text
@@ -106,7 +106,9 @@ class Questions:
 
     def withdrawn(self, thread: str) -> tuple[AgentEvent, ...]:
         """Return the events of all that waited in a thread, whose turn ended."""
-        gone = [one.draft.id for one in self._waiting.values() if one.thread == thread]
+        gone = [
+            question.draft.id for question in self._waiting.values() if question.thread == thread
+        ]
         return tuple(event for card_id in gone for event in self.settled(card_id))
 
     def find(self, question_id: str) -> Question:
@@ -130,7 +132,7 @@ def decide(question: Question, params: Message) -> CardAnswer:
     if decision not in DECISIONS:
         raise Invalid(
             f"result.decision is one of {', '.join(DECISIONS)}, or result.option one of: "
-            f"{', '.join(one.id for one in options)}",
+            f"{', '.join(option.id for option in options)}",
             code="invalid_request",
             field="result",
         )
@@ -144,22 +146,22 @@ def _option(options: tuple[Option, ...], decision: str, lasting: Sequence[Value]
     """Return the option that a decision means; `lasting` are the ids of those that hold longer than
     once."""
     effect = "allow" if decision.startswith("accept") else "deny"
-    fits = [one.id for one in options if one.effect == effect]
-    last = [one for one in fits if one in lasting]
-    once = [one for one in fits if one not in lasting]
+    fits = [option.id for option in options if option.effect == effect]
+    last = [option_id for option_id in fits if option_id in lasting]
+    once = [option_id for option_id in fits if option_id not in lasting]
     first = [*last, *once] if decision == "acceptForSession" else [*once, *last]
     return next(iter(first), None)
 
 
 def _answers(result: Message) -> tuple[tuple[str, str], ...]:
     """Return the first answer to each question, by the question's id."""
-    found = []
-    for name, one in part(result, "answers").items():
-        given = one.get("answers") if isinstance(one, dict) else one
+    answers = []
+    for name, answer in part(result, "answers").items():
+        given = answer.get("answers") if isinstance(answer, dict) else answer
         first = next(iter(given), None) if isinstance(given, list) else given
         if isinstance(first, str):
-            found.append((name, first))
-    return tuple(found)
+            answers.append((name, first))
+    return tuple(answers)
 
 
 def _questions(draft: Draft, given: Message) -> list[Value]:
@@ -167,7 +169,7 @@ def _questions(draft: Draft, given: Message) -> list[Value]:
     asked = parts(given, "questions")
     if not asked:
         return [{"id": "q1", "question": draft.text or draft.title or "", "options": []}]
-    return [{**one, "id": f"q{n}"} for n, one in enumerate(asked, 1)]
+    return [{**question, "id": f"q{n}"} for n, question in enumerate(asked, 1)]
 
 
 def _option_fields(option: Option) -> dict[str, Value]:

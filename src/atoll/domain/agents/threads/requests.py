@@ -20,10 +20,14 @@ def words_of(params: Message) -> str:
     """Return the words of a prompt. Raises `Invalid` where it is not texts alone."""
     given = params.get("input")
     words: list[str] = []
-    for one in given if isinstance(given, list) else ():
-        if not isinstance(one, dict) or one.get("type") != "text" or not text(one, "text").strip():
+    for piece in given if isinstance(given, list) else ():
+        if (
+            not isinstance(piece, dict)
+            or piece.get("type") != "text"
+            or not text(piece, "text").strip()
+        ):
             raise _bad("input", "each part of input is {type: text, text}: this agent takes texts")
-        words.append(text(one, "text"))
+        words.append(text(piece, "text"))
     if not words:
         raise _bad("input", "input is a list of {type: text, text}, and not empty")
     return "\n".join(words)
@@ -68,7 +72,7 @@ def refused(key: str, message: str) -> Reply:
 
 def turns_of(events: Iterable[AgentEvent]) -> list[dict[str, Value]]:
     """Return the turns that events of a thread tell of, with their items."""
-    found: list[dict[str, Value]] = []
+    turns: list[dict[str, Value]] = []
     items: list[Value] = []
     for event in events:
         match event.method:
@@ -77,37 +81,39 @@ def turns_of(events: Iterable[AgentEvent]) -> list[dict[str, Value]]:
             case "item/completed":
                 items.append(event.params["item"])
             case "turn/completed":
-                found.append({**part(event.params, "turn"), "items": items})
+                turns.append({**part(event.params, "turn"), "items": items})
             case _:
                 continue
-    return found
+    return turns
 
 
 def preview_of(turns: Sequence[Message]) -> str:
     """Return the first prompt of a thread."""
     items = [item for turn in turns[:1] for item in parts(turn, "items")]
-    words = [text(one, "text") for item in items[:1] for one in parts(item, "content")]
+    words = [text(piece, "text") for item in items[:1] for piece in parts(item, "content")]
     return short("\n".join(words))
 
 
 def fitting(turns: Sequence[dict[str, Value]]) -> list[Value]:
     """Return the newest turns that fit into an answer."""
-    kept: list[Value] = []
+    newest: list[Value] = []
     left = MAX_RESULT
     for turn in reversed(turns):
         left -= len(msgspec.json.encode(turn))
         if left < 0:
             break
-        kept.insert(0, turn)
-    return kept
+        newest.insert(0, turn)
+    return newest
 
 
-def started_turns(said: Sequence[AgentReport]) -> list[str]:
+def started_turns(reports: Sequence[AgentReport]) -> list[str]:
     """Return the ids of the turns that a transcript's line begins."""
     return [
-        one.id.removeprefix("turn:")
-        for one in said
-        if isinstance(one, Draft) and one.kind is CardKind.TURN and one.state is CardState.RUNNING
+        report.id.removeprefix("turn:")
+        for report in reports
+        if isinstance(report, Draft)
+        and report.kind is CardKind.TURN
+        and report.state is CardState.RUNNING
     ]
 
 

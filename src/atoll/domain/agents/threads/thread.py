@@ -56,7 +56,7 @@ class ThreadEvents:
 
     def heard(
         self,
-        said: Sequence[AgentReport],
+        reports: Sequence[AgentReport],
         *,
         name: str = "",
         given: Message | None = None,
@@ -64,7 +64,7 @@ class ThreadEvents:
         """Return the events of what a translator says. `name` is the agent's own of a message,
         `given` the input of a tool that a question is about."""
         events: list[AgentEvent] = []
-        drafts = [one for one in said if isinstance(one, Draft)]
+        drafts = [report for report in reports if isinstance(report, Draft)]
         for at, draft in enumerate(drafts):
             if draft.id.startswith(PREFIX):
                 events += self._add_question(draft, given or {})
@@ -135,7 +135,7 @@ class ThreadEvents:
 
     def _loose_ends(self, but: str = "") -> tuple[AgentEvent, ...]:
         """Complete the texts that came in pieces, now that something else comes."""
-        done = [one for one, item in self._open.items() if item.loose and one != but]
+        done = [item_id for item_id, item in self._open.items() if item.loose and item_id != but]
         return tuple(event for card_id in done for event in self._close(card_id))
 
     def _ended(self, card_id: str, state: CardState) -> list[AgentEvent]:
@@ -193,10 +193,10 @@ def turn_of(turn: str, status: str = "inProgress", error: str = "") -> dict[str,
     return {"id": turn, "status": status, "items": [], "error": why}
 
 
-def carried(events: Sequence[AgentEvent], thread: str, *, kept: bool) -> tuple[AgentEvent, ...]:
+def carried(events: Sequence[AgentEvent], thread: str, *, durable: bool) -> tuple[AgentEvent, ...]:
     """Return the events of one message, the last of which carries it. One without any is an event
     by itself. A piece of a text is not kept."""
-    if not kept:
+    if not durable:
         return tuple(events)
     before, last = list(events[:-1]), next(iter(events[-1:]), None)
     last = last or AgentEvent(NATIVE, {"threadId": thread})

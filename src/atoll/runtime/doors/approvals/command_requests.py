@@ -62,7 +62,7 @@ class CommandRequests:
 
     def list_pending(self) -> list[CommandRequest]:
         """Return the undecided requests, oldest first."""
-        return [one.request for one in self._pending.values()]
+        return [pending.request for pending in self._pending.values()]
 
     async def submit(self, argv: tuple[str, ...], cwd: str) -> Decision:
         """Request one command and wait for the decision. Cancelling withdraws the request. The
@@ -78,14 +78,14 @@ class CommandRequests:
             argv=argv,
             cwd=cwd,
         )
-        one = _Pending(request, asyncio.get_running_loop().create_future())
-        self._pending[request.id] = one
+        pending = _Pending(request, asyncio.get_running_loop().create_future())
+        self._pending[request.id] = pending
         payload = {"ask_id": request.id, "kind": "command", "subject": request.subject}
         expires_at = request.expires_at.isoformat()
         self._record("approval.asked", {**payload, "expires_at": expires_at})
         try:
             async with asyncio.timeout(self._wait_seconds):
-                return await one.decision
+                return await pending.decision
         except TimeoutError:
             return Decision.EXPIRED
         finally:
@@ -95,9 +95,9 @@ class CommandRequests:
 
     def decide(self, ask_id: str, *, allow: bool) -> None:
         """Decide a request from outside. Raises `NotFound` when no program waits any more."""
-        one = self._pending.pop(ask_id, None)
-        if one is None or one.decision.done():
+        pending = self._pending.pop(ask_id, None)
+        if pending is None or pending.decision.done():
             raise NotFound(
                 f"nobody waits for {ask_id[:80]} any more; a new run makes a new request"
             )
-        one.decision.set_result(Decision.ALLOW if allow else Decision.DENY)
+        pending.decision.set_result(Decision.ALLOW if allow else Decision.DENY)

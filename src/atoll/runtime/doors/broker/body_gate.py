@@ -41,10 +41,10 @@ class BodyGate:
             return _refuse_unreadable("it is compressed")
         kind = self._headers.get("content-type", "")
         try:
-            found = fetching_field(body, kind, any_address=self._provider in _ANY_ADDRESS)
+            field = fetching_field(body, kind, any_address=self._provider in _ANY_ADDRESS)
         except Unreadable as error:
             return _refuse_unreadable(str(error))
-        return body if found is None else refuse_fetch(self._provider, found)
+        return body if field is None else refuse_fetch(self._provider, field)
 
 
 def _refuse_unreadable(why: str) -> Refusal:

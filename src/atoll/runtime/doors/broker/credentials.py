@@ -84,14 +84,14 @@ class Credentials:
         """Return the approval of this secret version for `target` at Unix second `now`. Lasting
         approvals take precedence over one-time ones."""
         fitting = [
-            one
-            for one in self.approvals
-            if (one.secret_id, one.version) == (secret.secret_id, secret.version)
-            and (one.host, one.port) == (target.host, target.port)
-            and (one.until is None or now < one.until)
-            and not (one.once and one.approval_id in used)
+            approval
+            for approval in self.approvals
+            if (approval.secret_id, approval.version) == (secret.secret_id, secret.version)
+            and (approval.host, approval.port) == (target.host, target.port)
+            and (approval.until is None or now < approval.until)
+            and not (approval.once and approval.approval_id in used)
         ]
-        return min(fitting, key=lambda one: one.once, default=None)
+        return min(fitting, key=lambda approval: approval.once, default=None)
 
     def covers(self, credential: CredentialRef, now: float) -> bool:
         """Return whether the credential that a request uses is still granted."""
@@ -106,20 +106,21 @@ class Credentials:
             case "tools":
                 return self.tools is not None
             case "git":
-                return any(_address(one) == credential.name for one in self.remotes)
+                return any(_address(remote) == credential.name for remote in self.remotes)
             case "custom":
                 return self._covers_custom(credential, now)
 
     def _covers_custom(self, credential: CredentialRef, now: float) -> bool:
         held = any(
-            (one.secret_id, one.version) == (credential.name, credential.version)
-            for one in self.customs.values()
+            (custom.secret_id, custom.version) == (credential.name, credential.version)
+            for custom in self.customs.values()
         )
         if credential.once:
             return held
         return held and any(
-            one.approval_id == credential.approval_id and (one.until is None or now < one.until)
-            for one in self.approvals
+            approval.approval_id == credential.approval_id
+            and (approval.until is None or now < approval.until)
+            for approval in self.approvals
         )
 
 
@@ -130,22 +131,24 @@ def read_credentials(
     are base URLs by provider, used in place of the vendor's own. An unusable credential is left
     out and logged by name, so that no request can use it."""
     upstreams = dict(floor)
-    for one in policy.providers:
-        provider = PROVIDERS.get(one.provider)
+    for entry in policy.providers:
+        provider = PROVIDERS.get(entry.provider)
         usual = provider.upstream if provider else ""
-        base_url = one.base_url or places.get(one.provider, usual)
-        if provider is None or not safe_base_url(base_url) or not _is_sendable(one.value):
-            log.error("the key of provider %r (%s) cannot be used", one.provider, one.secret_id)
-            upstreams.pop(one.provider, None)
+        base_url = entry.base_url or places.get(entry.provider, usual)
+        if provider is None or not safe_base_url(base_url) or not _is_sendable(entry.value):
+            log.error("the key of provider %r (%s) cannot be used", entry.provider, entry.secret_id)
+            upstreams.pop(entry.provider, None)
             continue
-        reach = None if one.reach is None else PrivateReach(one.reach.loopback, one.reach.ranges)
-        upstreams[one.provider] = Upstream(provider, base_url, one.value, reach=reach)
+        reach = (
+            None if entry.reach is None else PrivateReach(entry.reach.loopback, entry.reach.ranges)
+        )
+        upstreams[entry.provider] = Upstream(provider, base_url, entry.value, reach=reach)
     logins = _read_logins(policy)
     for name, token in logins.items():
         provider = LOGIN_PROVIDERS[name]
         base_url = places.get(name, provider.upstream)
         upstreams[name] = Upstream(provider, base_url, token.value, token.account)
-    customs = {one.name: one for one in policy.customs if _is_usable(one)}
+    customs = {custom.name: custom for custom in policy.customs if _is_usable(custom)}
     return Credentials(
         upstreams,
         customs,
@@ -184,24 +187,24 @@ def _address(remote: BrokerRemote) -> str:
 
 
 def _read_remotes(policy: Policy) -> tuple[BrokerRemote, ...]:
-    found = []
-    for one in policy.remotes:
+    remotes = []
+    for entry in policy.remotes:
         try:
-            found.append(read_remote(one.url, one.value, one.push, dev=policy.dev))
+            remotes.append(read_remote(entry.url, entry.value, entry.push, dev=policy.dev))
         except ValueError as error:
-            log.error("the remote of secret %s cannot be used: %s", one.secret_id, error)
-    return tuple(found)
+            log.error("the remote of secret %s cannot be used: %s", entry.secret_id, error)
+    return tuple(remotes)
 
 
 def _read_logins(policy: Policy) -> dict[str, LoginToken]:
-    found = {}
-    for one in policy.logins:
-        shown = _is_sendable(one.value) and (not one.account or _is_sendable(one.account))
-        if one.provider in LOGIN_PROVIDERS and shown:
-            found[one.provider] = one
+    logins = {}
+    for login in policy.logins:
+        shown = _is_sendable(login.value) and (not login.account or _is_sendable(login.account))
+        if login.provider in LOGIN_PROVIDERS and shown:
+            logins[login.provider] = login
         else:
-            log.error("the login %s at %r cannot be used", one.login_id, one.provider)
-    return found
+            log.error("the login %s at %r cannot be used", login.login_id, login.provider)
+    return logins
 
 
 def _read_no_fetch(policy: Policy) -> frozenset[str]:

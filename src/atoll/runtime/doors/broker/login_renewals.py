@@ -41,18 +41,18 @@ class LoginRenewals:
 
     def take_renewed(self, logins: Mapping[str, LoginToken]) -> list[Exchange]:
         """Return the requests for which there is a newer token among `logins`, and forget them."""
-        found = [one for one in self._waiting if is_renewed(one, logins)]
-        for one in found:
-            del self._waiting[one]
-        return found
+        renewed = [exchange for exchange in self._waiting if is_renewed(exchange, logins)]
+        for exchange in renewed:
+            del self._waiting[exchange]
+        return renewed
 
     def take_expired(self) -> list[Exchange]:
         """Return the requests that waited for too long, and forget them."""
         now = monotonic()
-        found = [one for one, until in self._waiting.items() if until <= now]
-        for one in found:
-            del self._waiting[one]
-        return found
+        expired = [exchange for exchange, until in self._waiting.items() if until <= now]
+        for exchange in expired:
+            del self._waiting[exchange]
+        return expired
 
     def _write(self, login_id: str, version: int) -> None:
         now = monotonic()

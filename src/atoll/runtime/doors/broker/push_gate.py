@@ -37,12 +37,16 @@ class RefusedPush:
         if self.commands is None:
             return ()
         updates = self.commands.updates
-        found = tuple(
-            one for one in updates if one.ref in self.reasons and holdable(one.new, one.ref)
+        updates_held = tuple(
+            update
+            for update in updates
+            if update.ref in self.reasons and holdable(update.new, update.ref)
         )
-        whole = len(found) == len(updates)
+        whole = len(updates_held) == len(updates)
         atomic = "atomic" in self.commands.capabilities
-        return () if (atomic and not whole) or len(found) > MAX_HELD_AT_ONCE else found
+        return (
+            () if (atomic and not whole) or len(updates_held) > MAX_HELD_AT_ONCE else updates_held
+        )
 
     def report(self, held: HeldRefs = NOTHING_HELD) -> bytes:
         """Return git's own report of what became of each ref."""
@@ -73,8 +77,8 @@ class PushGate:
         if commands is None:
             return b""
         judged = (
-            (one.ref, judge_update(self._remote, one.old, one.new, one.ref))
-            for one in commands.updates
+            (update.ref, judge_update(self._remote, update.old, update.new, update.ref))
+            for update in commands.updates
         )
         reasons = {ref: why for ref, why in judged if why is not None}
         if reasons:

@@ -127,7 +127,7 @@ class RequestShapes:
 def _make_group(names: list[bytes]) -> _ShapeGroup | None:
     """Return an empty group for these header names, or None when they are ambiguous."""
     lowered = [name.lower() for name in names]
-    if len(lowered) > MAX_HEADERS or any(lowered.count(one) > 1 for one in _ONCE):
+    if len(lowered) > MAX_HEADERS or any(lowered.count(name) > 1 for name in _ONCE):
         return None
     deciding = tuple(at for at, low in enumerate(lowered) if low in _DECIDING)
     return _ShapeGroup(deciding, lowered.index(_LENGTH) if _LENGTH in lowered else None)
@@ -138,8 +138,8 @@ def _make_shape(
 ) -> RequestShape | None:
     """Return the shape of a head, or None when its target or its framing is not supported."""
     lowered = [name.lower() for name in names]
-    found = dict(zip(lowered, values, strict=True))
-    coding = found.get(b"transfer-encoding")
+    headers = dict(zip(lowered, values, strict=True))
+    coding = headers.get(b"transfer-encoding")
     if not url.isascii() or (coding is not None and coding.lower() != b"chunked"):
         return None
     return RequestShape(
@@ -149,5 +149,5 @@ def _make_shape(
         chunked=coding is not None,
         keep_alive=parser.should_keep_alive(),
         http11=parser.get_http_version() == "1.1",
-        expects=found.get(b"expect", b"").lower() == b"100-continue",
+        expects=headers.get(b"expect", b"").lower() == b"100-continue",
     )

@@ -77,7 +77,7 @@ class ResponsePlans:
 
     def _make_plan(self, head: ResponseHead) -> ResponsePlan | Refusal:
         names = [name.decode("latin-1") for name in head.names]
-        headers = tuple(zip(names, [one.decode("latin-1") for one in head.values], strict=True))
+        headers = tuple(zip(names, [value.decode("latin-1") for value in head.values], strict=True))
         verdict = judge_answer(self.passage, head.status, headers)
         if isinstance(verdict, Refusal):
             return verdict

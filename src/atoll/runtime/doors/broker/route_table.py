@@ -65,10 +65,10 @@ class RouteTable:
     ) -> BrokerRoute | Refusal | OwnAnswer:
         """Return the route of a request, why it is refused, or the door's own answer. `used` are
         the ids of used one-time approvals. The step that was reached is written to `call`."""
-        kept = self._kept.get(request.shape)
-        if kept is not None:
-            call.service, call.step = kept.credential.name, "judge"
-            return kept
+        cached = self._kept.get(request.shape)
+        if cached is not None:
+            call.service, call.step = cached.credential.name, "judge"
+            return cached
         route = _find_route(request, self.credentials, used=used, call=call)
         # Approvals end, and the decision on a WebSocket depends on more values than the shape has.
         if (
@@ -134,8 +134,8 @@ def _find_provider(
     if verdict.websocket:
         message = f"the owner lets {name} fetch nothing, and a WebSocket cannot be judged"
         return Refusal(403, "fetch_not_allowed", message)
-    found = fetching_parameter(incoming.query)
-    return replace(route, judged=True) if found is None else refuse_fetch(name, found)
+    parameter = fetching_parameter(incoming.query)
+    return replace(route, judged=True) if parameter is None else refuse_fetch(name, parameter)
 
 
 def _unknown(name: str, credentials: Credentials) -> str:

@@ -44,10 +44,10 @@ class Spending:
 
 def _read(path: Path) -> dict[str, int]:
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=dict[str, int])
+        sums = msgspec.json.decode(path.read_bytes(), type=dict[str, int])
     except FileNotFoundError:
         return {}
     except (OSError, *UNREADABLE) as error:
         log.error("what was spent cannot be read from %s; it counts from nothing: %s", path, error)
         return {}
-    return {name: micros for name, micros in found.items() if micros > 0}
+    return {name: micros for name, micros in sums.items() if micros > 0}

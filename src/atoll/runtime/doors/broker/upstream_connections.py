@@ -38,21 +38,21 @@ class UpstreamConnections:
 
     def take(self, origin: Origin) -> Outbound | None:
         """Remove and return the idle connection that was used last, or None."""
-        kept = self._idle.get(origin)
-        while kept:
-            one = kept.pop()
-            if one.usable:
-                return one
+        idle = self._idle.get(origin)
+        while idle:
+            connection = idle.pop()
+            if connection.usable:
+                return connection
         return None
 
-    def put_back(self, one: Outbound) -> None:
+    def put_back(self, connection: Outbound) -> None:
         """Keep a connection for the next request, or close it."""
-        kept = self._idle.setdefault(one.origin, [])
-        if one.origin.named or not one.usable or len(kept) >= MAX_IDLE:
-            one.close()
+        idle = self._idle.setdefault(connection.origin, [])
+        if connection.origin.named or not connection.usable or len(idle) >= MAX_IDLE:
+            connection.close()
             return
-        one.rest()
-        kept.append(one)
+        connection.rest()
+        idle.append(connection)
 
     async def dial(self, origin: Origin) -> Outbound:
         """Open a new connection. Raises `AddressRefused`, `OSError` (also as `TimeoutError`)."""
@@ -62,18 +62,22 @@ class UpstreamConnections:
                 refused = first_forbidden(addresses, loopback=origin.loopback, ranges=origin.ranges)
                 if refused is not None:
                     raise AddressRefused(f"{origin.host} leads to an address that is not public")
-                if any(is_own(one) and not is_loopback(one) for one in addresses):
+                if any(is_own(address) and not is_loopback(address) for address in addresses):
                     raise AddressRefused(f"{origin.host} leads to an address of this machine")
             return await self._connect_first(origin, addresses[:MAX_ADDRESSES])
 
     def sweep(self, now: float) -> None:
         """Close connections that were idle for too long."""
         for origin in list(self._idle):
-            kept = self._idle[origin]
-            fresh = [one for one in kept if one.usable and now - one.received_at < IDLE_SECONDS]
-            for one in kept:
-                if one not in fresh:
-                    one.close()
+            idle = self._idle[origin]
+            fresh = [
+                connection
+                for connection in idle
+                if connection.usable and now - connection.received_at < IDLE_SECONDS
+            ]
+            for connection in idle:
+                if connection not in fresh:
+                    connection.close()
             if fresh:
                 self._idle[origin] = fresh
             else:
@@ -81,9 +85,9 @@ class UpstreamConnections:
 
     def close(self) -> None:
         """Close all idle connections."""
-        for kept in self._idle.values():
-            for one in kept:
-                one.close()
+        for idle in self._idle.values():
+            for connection in idle:
+                connection.close()
         self._idle = {}
 
     async def _connect_first(self, origin: Origin, addresses: list[str]) -> Outbound:
@@ -92,13 +96,13 @@ class UpstreamConnections:
         failed: OSError = OSError("the name has no address")
         for address in addresses:
             try:
-                _, one = await asyncio.get_running_loop().create_connection(
+                _, connection = await asyncio.get_running_loop().create_connection(
                     lambda: Outbound(origin), address, origin.port, ssl=secure, server_hostname=name
                 )
             except OSError as error:
                 failed = error
             else:
-                return one
+                return connection
         raise failed
 
 
@@ -108,5 +112,5 @@ async def _resolve(origin: Origin) -> list[str]:
     except ValueError:
         pass
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found))
+    addresses = await loop.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in addresses))

@@ -99,10 +99,10 @@ class Egress:
         now = monotonic()
         self._out.limit(policy.network.bytes_out_per_hour, now)
         self._in.limit(policy.network.bytes_in_per_hour, now)
-        for one in tuple(self._open):
-            verdict = self._judge_again(one.to, one.address)
+        for call in tuple(self._open):
+            verdict = self._judge_again(call.to, call.address)
             if verdict is not None:
-                one.cut(verdict)
+                call.cut(verdict)
 
     def admit(self, to: Destination) -> Allowed:
         """Judge a name before it is resolved. Raises `Blocked`."""
@@ -125,17 +125,17 @@ class Egress:
         except (OSError, UnicodeError) as err:  # TimeoutError is an OSError
             raise Unreachable(f"{to.authority} could not be reached") from err
 
-    def hold(self, one: OpenCall) -> None:
+    def hold(self, call: OpenCall) -> None:
         """Track an open call. Raises `Blocked` when a new policy, applied during the dial, forbids
         the call."""
-        verdict = self._judge_again(one.to, one.address)
+        verdict = self._judge_again(call.to, call.address)
         if verdict is not None:
             raise Blocked(verdict)
-        self._open.add(one)
+        self._open.add(call)
 
-    def release(self, one: OpenCall) -> None:
+    def release(self, call: OpenCall) -> None:
         """Forget a closed call."""
-        self._open.discard(one)
+        self._open.discard(call)
 
     def spend(self, *, out: int = 0, back: int = 0) -> bool:
         """Count bytes. Returns False when this hour's limit is reached."""
@@ -185,8 +185,8 @@ class Egress:
 async def resolve_host(host: str, port: int) -> tuple[str, ...]:
     """Return the addresses of a name in the order to dial them. Raises `OSError`."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return tuple(dict.fromkeys(str(where[0]) for *_, where in found))
+    addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(where[0]) for *_, where in addresses))
 
 
 CallHandler = Callable[
@@ -235,8 +235,8 @@ def _read_policy(policy: Policy) -> EgressPolicy:
     return EgressPolicy(
         mode=NetworkMode(network.mode),
         rules=tuple(
-            EgressRule(one.host, one.ports, one.methods, one.paths, one.origin)
-            for one in network.rules
+            EgressRule(rule.host, rule.ports, rule.methods, rule.paths, rule.origin)
+            for rule in network.rules
         ),
         denied=network.denied,
         providers=_list_provider_hosts(policy),
@@ -255,12 +255,12 @@ def _read_ranges(network: Network) -> tuple[Range, ...]:
 
 def _list_provider_hosts(policy: Policy) -> tuple[str, ...]:
     """Return the broker's hosts. Calls with a foreign key must not bypass the broker."""
-    urls = [one.upstream for one in PROVIDERS.values()]
-    urls += [one.base_url for one in policy.providers if one.base_url]
-    lent = {one.provider for one in policy.logins}
-    urls += [one.upstream for name, one in LOGIN_PROVIDERS.items() if name in lent]
+    urls = [provider.upstream for provider in PROVIDERS.values()]
+    urls += [key.base_url for key in policy.providers if key.base_url]
+    lent = {login.provider for login in policy.logins}
+    urls += [provider.upstream for name, provider in LOGIN_PROVIDERS.items() if name in lent]
     hosts = {_read_host(url) for url in urls}
-    return tuple(sorted(one for one in hosts if one is not None and one not in HOST_NAMES))
+    return tuple(sorted(host for host in hosts if host is not None and host not in HOST_NAMES))
 
 
 def _read_host(url: str) -> str | None:

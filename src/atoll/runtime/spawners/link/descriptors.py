@@ -37,13 +37,13 @@ class Descriptors:
         """Return what stands for these: the same open file twice is one channel twice. Raises
         `OSError` for one that is closed."""
         known: dict[tuple[int, int], PassedDescriptor] = {}
-        found = []
+        descriptors = []
         for fd in fds:
             identity = identity_of(fd)
             if identity not in known:
                 known[identity] = self._stand_in(fd, identity)
-            found.append(known[identity])
-        return tuple(found)
+            descriptors.append(known[identity])
+        return tuple(descriptors)
 
     def _stand_in(self, fd: int, identity: tuple[int, int]) -> PassedDescriptor:
         terminal = self._terminals.get(identity)

@@ -46,9 +46,9 @@ class LinkedFile:
             for offset in range(start, start + length, MAX_FILE_BYTES)
         ]
         reads = (self._ask(self._reads, encode_read(self._number, *piece)) for piece in pieces)
-        found = await asyncio.gather(*reads)
+        blocks = await asyncio.gather(*reads)
         out = bytearray()
-        for (_, wanted), data in zip(pieces, found, strict=True):
+        for (_, wanted), data in zip(pieces, blocks, strict=True):
             out += data
             if len(data) < wanted:
                 break

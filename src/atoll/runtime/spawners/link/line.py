@@ -152,9 +152,9 @@ class LinkLine:
         passed = self._descriptors.passed(fds)
         outputs = tuple(
             pump
-            for one in dict.fromkeys(passed)
-            if one.kind in (Passed.OUTPUT, Passed.SOCKET)
-            and isinstance(pump := self._channels.get(one.channel), Pump)
+            for descriptor in dict.fromkeys(passed)
+            if descriptor.kind in (Passed.OUTPUT, Passed.SOCKET)
+            and isinstance(pump := self._channels.get(descriptor.channel), Pump)
         )
         if outputs:
             self._outputs[tag] = outputs
@@ -267,7 +267,7 @@ class LinkLine:
                 self._outputs.pop(tag, None)
                 self._deliver(packet, [])
             case _:
-                self._deliver(packet, [self._arrived(one) for one in passed])
+                self._deliver(packet, [self._arrived(descriptor) for descriptor in passed])
 
     def _deliver(self, packet: bytes, ends: list[int]) -> None:
         if self._on_packet is None and len(self._early) >= MAX_EARLY:
@@ -277,19 +277,19 @@ class LinkLine:
         else:
             self._on_packet(packet, ends)
 
-    def _arrived(self, one: PassedDescriptor) -> int:
+    def _arrived(self, descriptor: PassedDescriptor) -> int:
         """Return the channel of a descriptor that came, whose object is made here."""
-        if one.kind is Passed.SLAVE:
-            return one.channel
-        self._admit(one.channel)
-        if one.kind is Passed.MASTER:
-            self._open_terminal(one.channel)
-        elif one.kind is Passed.FILE:
-            file = LinkedFile(one.channel, write=self._send, on_end=self._ended)
-            self._channels[one.channel] = file
+        if descriptor.kind is Passed.SLAVE:
+            return descriptor.channel
+        self._admit(descriptor.channel)
+        if descriptor.kind is Passed.MASTER:
+            self._open_terminal(descriptor.channel)
+        elif descriptor.kind is Passed.FILE:
+            file = LinkedFile(descriptor.channel, write=self._send, on_end=self._ended)
+            self._channels[descriptor.channel] = file
         else:
-            raise Garbled(f"a descriptor of kind {one.kind} came")
-        return one.channel
+            raise Garbled(f"a descriptor of kind {descriptor.kind} came")
+        return descriptor.channel
 
     def _open_terminal(self, number: int) -> LinkedTerminal:
         terminal = LinkedTerminal(number, write=self._send, on_end=self._ended)

@@ -75,9 +75,9 @@ class ClaimedMemberships:
             )
             if after != known:
                 await rows.people.put(after)
-            found = await as_member(rows, after, OrgId(""))
+            principal = await as_member(rows, after, OrgId(""))
         await self._settle(after, change)
-        return found
+        return principal
 
     async def _give(
         self, rows: Transaction, change: _Change, within: Organization, role: ClaimedRole
@@ -98,16 +98,16 @@ class ClaimedMemberships:
                 return
             changed = replace(member, role=role.role)
             await rows.members.put(changed)
-            told = member_event(
+            event = member_event(
                 self._ground, SYSTEM, "member.changed", changed, before=member.role.value
             )
-            await rows.events.append((told,))
+            await rows.events.append((event,))
 
     async def _add(
         self, rows: Transaction, change: _Change, within: Organization, role: ClaimedRole
     ) -> None:
         claimed, person = change.claimed, change.person
-        taken = [one.name for one in await rows.members.of(within.id)]
+        taken = [member.name for member in await rows.members.of(within.id)]
         member = Member(
             within.id,
             person.id,
@@ -125,8 +125,8 @@ class ClaimedMemberships:
             return
         if role.lasting:
             change.kept.add(within.id)
-        told = member_event(self._ground, SYSTEM, "member.added", member)
-        await rows.events.append((told,))
+        event = member_event(self._ground, SYSTEM, "member.added", member)
+        await rows.events.append((event,))
 
     async def _follow(self, rows: Transaction, realm: Realm, change: _Change) -> None:
         """Give memberships in organizations of this realm the name, email and groups that the
@@ -136,7 +136,9 @@ class ClaimedMemberships:
             if realm.organization and member.org_id not in change.kept:
                 continue
             others = await rows.members.of(member.org_id)
-            name = unique_name(claimed.name, (one.name for one in others if one.id != member.id))
+            name = unique_name(
+                claimed.name, (other.name for other in others if other.id != member.id)
+            )
             # Groups that were set here stay while the provider has never said any.
             says = member.groups_claimed or claimed.groups != ()
             changed = replace(
@@ -160,8 +162,8 @@ class ClaimedMemberships:
             return
         departure = await self._departures.forget(rows, member, actor=SYSTEM)
         await rows.members.remove(org_id, member.id)
-        told = member_event(self._ground, SYSTEM, "member.removed", member, **departure.counts)
-        await rows.events.append((told,))
+        event = member_event(self._ground, SYSTEM, "member.removed", member, **departure.counts)
+        await rows.events.append((event,))
         change.gone.append(departure)
 
     async def _settle(self, person: Person, change: _Change) -> None:
@@ -176,15 +178,15 @@ async def _claimed_organizations(
     rows: Transaction, claimed: ClaimedPerson
 ) -> Sequence[tuple[Organization, ClaimedRole]]:
     """Return the organizations that the claims name and that there are, each once."""
-    found: dict[OrgId, tuple[Organization, ClaimedRole]] = {}
+    by_id: dict[OrgId, tuple[Organization, ClaimedRole]] = {}
     roles = dict(claimed.roles)
     if claimed.sovereign:
         roles.setdefault(PERSONAL_ORG, ClaimedRole(OrgRole.ADMIN))
     for ref, role in roles.items():
         org = await rows.organizations.get(ref)
         if org is not None:
-            found.setdefault(org.id, (org, role))
-    return list(found.values())
+            by_id.setdefault(org.id, (org, role))
+    return list(by_id.values())
 
 
 def _is_last_owner(members: Sequence[Member], going: Member) -> bool:

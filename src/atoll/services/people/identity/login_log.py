@@ -36,9 +36,9 @@ class LoginLog:
         if now - self._written.get(key, datetime.min.replace(tzinfo=now.tzinfo)) < EVERY:
             return
         self._written[key] = now
-        told = {"realm": realm.realm, "reason": error.message}
+        payload = {"realm": realm.realm, "reason": error.message}
         caller = replace(SYSTEM, origin=CallOrigin(address))
-        await self._events.record(caller, Note(STREAM, "auth.refused", told))
+        await self._events.record(caller, Note(STREAM, "auth.refused", payload))
 
     async def ended(self, person: Principal, how: str) -> None:
         """Write down that logins of a person ended."""

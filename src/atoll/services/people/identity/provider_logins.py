@@ -94,10 +94,10 @@ class ProviderLogins:
     async def begin(self, realm: str, redirect_uri: str, route: str) -> tuple[str, str]:
         """Return the provider's address for a new login, and the cookie to keep until its end.
         Raises `NotFound`, `Unavailable`."""
-        found = self._realm(realm)
+        login_realm = self._realm(realm)
         state, nonce, verifier = (spell_secret(secrets.token_bytes(SECRET_BYTES)) for _ in range(3))
         begun = PendingLogin(
-            found.realm,
+            login_realm.realm,
             state,
             nonce,
             verifier,
@@ -105,16 +105,16 @@ class ProviderLogins:
             own_route(route),
             self._ground.clock.now() + LOGIN_LIFE,
         )
-        return await self._provider.begin(found, begun), self._closed(begun)
+        return await self._provider.begin(login_realm, begun), self._closed(begun)
 
     async def finish(self, realm: str, cookie: str, reply: ProviderReply) -> str:
         """Return the ticket for the page of the browser with this cookie. Raises `NotFound`,
         `Unavailable`, `Unauthenticated` (code `login_refused`)."""
-        found = self._realm(realm)
+        login_realm = self._realm(realm)
         try:
-            return await self._finish(found, cookie, reply)
+            return await self._finish(login_realm, cookie, reply)
         except AtollError as error:
-            await self._log.refused(found, error, reply.address)
+            await self._log.refused(login_realm, error, reply.address)
             raise
 
     async def _finish(self, realm: Realm, cookie: str, reply: ProviderReply) -> str:
@@ -137,17 +137,17 @@ class ProviderLogins:
         browser."""
         now = self._ground.clock.now()
         async with self._ground.store.begin() as rows:
-            kept = await rows.login_tickets.redeem(fingerprint(ticket))
-            if kept is None or kept[0].expires_at <= now:
+            record = await rows.login_tickets.redeem(fingerprint(ticket))
+            if record is None or record[0].expires_at <= now:
                 return None
-            if kept[0].browser_mark != fingerprint(cookie):
+            if record[0].browser_mark != fingerprint(cookie):
                 return None  # and it is used by that
-            session = await self.sessions.open(rows, kept[0], visitor, kept[1])
+            session = await self.sessions.open(rows, record[0], visitor, record[1])
         person = await self.sessions.by_session(session)
         if person is None:
             return None
-        await self._log.entered(person, kept[0].realm, visitor.address)
-        return LoginResult(session, person, kept[0].route)
+        await self._log.entered(person, record[0].realm, visitor.address)
+        return LoginResult(session, person, record[0].route)
 
     async def log_out(self, session: str, back: str) -> str | None:
         """End a session; return the address that logs the person out at the provider, too, None
@@ -155,11 +155,11 @@ class ProviderLogins:
         ended = await self.sessions.end(session)
         if ended is None:
             return None
-        found, sealed = ended
-        realm = self.realms.get(found.realm)
-        if realm is None or realm.issuer != found.issuer:
+        ended_session, sealed = ended
+        realm = self.realms.get(ended_session.realm)
+        if realm is None or realm.issuer != ended_session.issuer:
             return None
-        grant = open_grant(self._vault, found.person, sealed)
+        grant = open_grant(self._vault, ended_session.person, sealed)
         return await self._provider.end_url(realm, grant.id_token, back)
 
     def _realm(self, name: str) -> Realm:
@@ -224,8 +224,8 @@ def close_grant(
     refresh_token = answer.refresh_token or earlier.refresh_token
     if not refresh_token:
         return None
-    kept = KeptGrant(refresh_token, answer.id_token or earlier.id_token)
-    return vault.seal(msgspec.json.encode(kept).decode(), _bound_to(person_id))
+    grant = KeptGrant(refresh_token, answer.id_token or earlier.id_token)
+    return vault.seal(msgspec.json.encode(grant).decode(), _bound_to(person_id))
 
 
 def open_grant(vault: Vault, person_id: str, sealed: Sealed | None) -> KeptGrant:

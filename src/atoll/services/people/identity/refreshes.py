@@ -144,7 +144,7 @@ class Refreshes:
         async with self._ground.store.begin() as rows:
             person = await rows.people.get(session.person)
             await rows.person_sessions.remove(session.id)
-            found = None if person is None else await as_member(rows, person, session.org_id)
+            principal = None if person is None else await as_member(rows, person, session.org_id)
         _log.info("login_ended", session=session.id, reason=error.message)
-        if found is not None:
-            await self._log.ended(found, "the provider ended the login")
+        if principal is not None:
+            await self._log.ended(principal, "the provider ended the login")

@@ -52,11 +52,11 @@ class PersonSessions:
         now = self._ground.clock.now()
         async with self._ground.store.read() as rows:
             session = await self._standing(rows, fingerprint(secret))
-            found = None if session is None else await _principal(rows, session)
+            principal = None if session is None else await _principal(rows, session)
         if session is not None and now - session.seen_at >= SEEN_EVERY:
             async with self._ground.store.begin() as rows:
                 await rows.person_sessions.seen(session.id, now)
-        return found
+        return principal
 
     async def holds(self, mark: str) -> bool:
         """Return whether the session whose cookie has this fingerprint still stands."""
@@ -71,8 +71,8 @@ class PersonSessions:
         now, secret = self._ground.clock.now(), spell_secret(secrets.token_bytes(SECRET_BYTES))
         await rows.person_sessions.forget(now)
         older = await rows.person_sessions.of(ticket.person)
-        for one in older[: max(0, len(older) - MAX_SESSIONS + 1)]:
-            await rows.person_sessions.remove(one.id)
+        for oldest in older[: max(0, len(older) - MAX_SESSIONS + 1)]:
+            await rows.person_sessions.remove(oldest.id)
         session = PersonSession(
             id=SessionId(self._ground.ids.new("ses")),
             person=ticket.person,
@@ -103,12 +103,12 @@ class PersonSessions:
         """Return the caller's standing sessions, oldest first."""
         now = self._ground.clock.now()
         async with self._ground.store.read() as rows:
-            found = await rows.person_sessions.of(caller.id)
-        return [one for one in found if one.ends_at(self.lives.idle) > now]
+            sessions = await rows.person_sessions.of(caller.id)
+        return [session for session in sessions if session.ends_at(self.lives.idle) > now]
 
     async def end_one(self, caller: Principal, session_id: str) -> None:
         """End a session of the caller. Raises `NotFound`."""
-        own = {one.id for one in await self.list(caller)}
+        own = {session.id for session in await self.list(caller)}
         if session_id not in own:
             raise NotFound(f"You have no session {session_id[:80]!r}: list them to see.")
         async with self._ground.store.begin() as rows:
@@ -117,10 +117,10 @@ class PersonSessions:
     async def end_all(self, person_id: PrincipalId) -> int:
         """End all sessions of a person; return how many."""
         async with self._ground.store.begin() as rows:
-            found = await rows.person_sessions.of(person_id)
-            for one in found:
-                await rows.person_sessions.remove(one.id)
-        return len(found)
+            sessions = await rows.person_sessions.of(person_id)
+            for session in sessions:
+                await rows.person_sessions.remove(session.id)
+        return len(sessions)
 
     async def choose(self, secret: str, ref: str) -> None:
         """Have a session work in another organization of its person, by id or slug. Raises
@@ -153,9 +153,9 @@ async def _principal(rows: Transaction, session: PersonSession) -> Principal | N
 async def as_member(rows: Transaction, person: Person, org_id: OrgId) -> Principal:
     """Return a person as a member of this organization, else of the one they joined first, else as
     a newcomer."""
-    found = await rows.members.memberships(person.id)
-    chosen = [one for one in found if one.org_id == org_id]
-    best = chosen or sorted(found, key=lambda one: one.since)
+    memberships = await rows.members.memberships(person.id)
+    chosen = [membership for membership in memberships if membership.org_id == org_id]
+    best = chosen or sorted(memberships, key=lambda membership: membership.since)
     if not best:
         return newcomer(person)
     return member_principal(best[0], interactive=True, sovereign=person.sovereign)

@@ -61,7 +61,7 @@ class AuthSettings:
     @property
     def realms(self) -> Mapping[str, Realm]:
         """Return the realms by name; of single-person mode too, which does not use them."""
-        return {one.realm: one for one in map(_realm, self.auth.realms)}
+        return {realm.realm: realm for realm in map(_realm, self.auth.realms)}
 
     @property
     def used_realms(self) -> Mapping[str, Realm]:
@@ -80,7 +80,7 @@ class AuthSettings:
 
 
 def _realm(given: Mapping[str, object]) -> Realm:
-    unknown = sorted(given.keys() - {one.name for one in fields(Realm)})
+    unknown = sorted(given.keys() - {setting.name for setting in fields(Realm)})
     if unknown:
         raise _wrong(f"a realm has no setting {unknown[0][:60]!r}")
     try:

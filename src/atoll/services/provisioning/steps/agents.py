@@ -82,12 +82,12 @@ async def _find_inside(
         own = None
     left = {own.agent.name} if own else set()
     others = (
-        one
-        for one in offered
-        if one.agent.name not in left
-        and takes_prompts(one.agent)
-        and admits(sandbox, one.agent)
-        and (spare_layers or not one.mounts)
+        offer
+        for offer in offered
+        if offer.agent.name not in left
+        and takes_prompts(offer.agent)
+        and admits(sandbox, offer.agent)
+        and (spare_layers or not offer.mounts)
     )
     return InsideAgents(own, tuple(others))
 
@@ -109,13 +109,13 @@ async def _check_own(
 def _spell_inside(inside: InsideAgents, image: str) -> tuple[str, ...]:
     """Return agents that are certainly inside as `name@version`, or `name` where no version is
     known. A root of another image may lack what the program of another agent needs."""
-    found = [
-        one
-        for one in inside.others
-        if image == HOST or (one.mounts and not needed_programs(one.agent))
+    others = [
+        other
+        for other in inside.others
+        if image == HOST or (other.mounts and not needed_programs(other.agent))
     ]
-    agents = (*([inside.own] if inside.own else ()), *found)
-    return tuple(f"{one.agent.name}@{one.version}".removesuffix("@") for one in agents)
+    agents = (*([inside.own] if inside.own else ()), *others)
+    return tuple(f"{agent.agent.name}@{agent.version}".removesuffix("@") for agent in agents)
 
 
 def _leave_out(sandbox: Sandbox, error: AtollError, report: Callable[[str], None]) -> None:
@@ -144,7 +144,7 @@ async def _find_own(
     mounts = await layers.mounts_for(sandbox.agent)
     agent, version = layers.known(sandbox.agent), split_reference(sandbox.agent)[1]
     if version is None:
-        version = next((one.version for one in offered if one.agent == agent), "")
+        version = next((offer.version for offer in offered if offer.agent == agent), "")
     return OfferedAgent(agent, version, mounts)
 
 

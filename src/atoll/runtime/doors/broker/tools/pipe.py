@@ -103,7 +103,7 @@ class ToolPipe:
         """True when another message may be begun. A handshake comes alone: what follows it needs
         its session."""
         full = len(self._running) >= MAX_REQUESTS or self._under_way > MAX_LINE_BYTES
-        opening = any(one.method == _HANDSHAKE for one in self._running.values())
+        opening = any(call.method == _HANDSHAKE for call in self._running.values())
         return not (full or opening or self._slow or self.ended)
 
     def _advance(self) -> None:

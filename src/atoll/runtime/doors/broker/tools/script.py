@@ -152,9 +152,9 @@ def _print_answer(reply: Reply) -> tuple[int, bytes]:
     if result.failed:
         return FAILED, _error_text(_read_failure(result))
     if result.tools:
-        return 0, b"".join(bytes(one) + b"\n" for one in result.tools)
+        return 0, b"".join(bytes(tool) + b"\n" for tool in result.tools)
     value = bytes(result.structured)
-    texts = [value] if value != b"null" else [one.text.encode() for one in result.content]
+    texts = [value] if value != b"null" else [content.text.encode() for content in result.content]
     return 0, b"".join(text.rstrip(b"\n") + b"\n" for text in texts)
 
 
@@ -162,7 +162,7 @@ def _read_failure(result: _Result) -> _Error:
     try:
         return msgspec.json.decode(result.structured, type=_Error)
     except UNREADABLE:
-        return _Error("failed", " ".join(one.text for one in result.content))
+        return _Error("failed", " ".join(content.text for content in result.content))
 
 
 def _error_text(error: _Error) -> bytes:

@@ -45,7 +45,7 @@ class ToolService:
                 made = ToolScript(client, self._begin, target, self._spawn, listing=True)
             case _:
                 return None
-        self._clients = {one for one in self._clients if not one.ended}
+        self._clients = {client for client in self._clients if not client.ended}
         if len(self._clients) >= MAX_CLIENTS:
             return _FULL
         self._clients.add(made)
@@ -53,8 +53,8 @@ class ToolService:
 
     def close(self) -> None:
         """End all of them."""
-        for one in self._clients:
-            one.gone()
+        for client in self._clients:
+            client.gone()
 
 
 def _upgrades(request: BrokerRequest) -> bool:

@@ -199,23 +199,23 @@ class _Answered:
         self.done = False
 
     def saw(self, data: bytes) -> None:
-        found = read_message(data)
-        if not isinstance(found, Malformed) and not found.method and found.id == self._number:
+        message = read_message(data)
+        if not isinstance(message, Malformed) and not message.method and message.id == self._number:
             self.done = True
 
 
 def _line_of(number: bytes, reply: Reply) -> bytes:
     """Return the answer to a request, or the error in place of one."""
     if reply.refusal is not None:
-        told = {"code": reply.refusal.error}
-        return error_line(number, TRANSPORT_ERROR, reply.refusal.message, told)
+        details = {"code": reply.refusal.error}
+        return error_line(number, TRANSPORT_ERROR, reply.refusal.message, details)
     if reply.status == _OK and reply.body:
         return one_line(reply.body)
     error = read_error(reply.body, number)
     if error is not None:
         return one_line(error)
     if reply.status == _OK:
-        told = {"code": "upstream_unreachable"}
-        return error_line(number, TRANSPORT_ERROR, "the answer broke off", told)
+        details = {"code": "upstream_unreachable"}
+        return error_line(number, TRANSPORT_ERROR, "the answer broke off", details)
     message = f"the control plane answered with status {reply.status}"
     return error_line(number, TRANSPORT_ERROR, message, {"code": f"status_{reply.status}"})
