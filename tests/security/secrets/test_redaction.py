@@ -221,5 +221,13 @@ def test_nothing_on_disk_holds_it_but_the_keys_themselves(api: Api, box: str) ->
         capture_output=True, check=True,
     ).stdout.split(b"\0")  # fmt: skip
     files = [Path(os.fsdecode(name)) for name in small if name] + [api.server.log]
-    found = [file.name for file in files if CANARY.encode() in file.read_bytes()]
+    found = [file.name for file in files if CANARY.encode() in _read_present(file)]
     assert found == ["keys.toml"]
+
+
+def _read_present(file: Path) -> bytes:
+    """Return the bytes of a file; none of one that was removed since it was listed."""
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return b""

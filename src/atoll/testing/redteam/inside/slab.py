@@ -91,6 +91,9 @@ def _growth(mib: int) -> str:
 def _take(take: Taker, write: int) -> None:
     """Run in the process that takes; it ends with the first of its own children."""
     os.setpgid(0, 0)
+    with suppress(OSError):
+        # Where memory ends, the one that took it dies, and not who looks on.
+        Path("/proc/self/oom_score_adj").write_text("1000")
     _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     try:
