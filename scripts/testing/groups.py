@@ -28,17 +28,16 @@ STORED = (
     *(
         f"tests/services/{area}"
         for area in (
-            *("approvals", "inbox", "journals", "people", "provisioning", "sandboxes", "secrets"),
+            *("approvals", "inbox", "journals", "people", "provisioning", "sandboxes"),
             *("library/test_kept.py", "library/test_profiles.py", "library/test_pull_orders.py"),
-            "test_survival.py",
+            *("test_secrets.py", "test_survival.py"),
         )
     ),
     *(
         f"tests/surfaces/http/{area}"
         for area in (
             *("people", "sandboxes", "identity/test_provider_logins.py"),
-            *("secrets/test_secrets.py", "webhooks/test_webhooks.py"),
-            *("test_multiplayer.py", "test_streams.py"),
+            *("test_secrets.py", "test_webhooks.py", "test_multiplayer.py", "test_streams.py"),
         )
     ),
     "tests/surfaces/test_projects.py",
@@ -46,7 +45,8 @@ STORED = (
 """What stores rows, once more on PostgreSQL. The rest of these folders would find nothing new."""
 
 STORED_USUAL = tuple(
-    f"tests/services/{area}" for area in ("journals", "sandboxes", "secrets", "test_survival.py")
+    f"tests/services/{area}"
+    for area in ("journals", "sandboxes", "test_secrets.py", "test_survival.py")
 )
 """Of them the usual run has what claims, locks and appends beside others. The contract of every
 kind of row is on both databases in `adapters`."""

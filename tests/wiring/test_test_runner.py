@@ -110,6 +110,13 @@ def test_every_test_file_is_in_one_group_of_the_usual_run() -> None:
     assert {file: count for file, count in counts.items() if count != 1} == {}
 
 
+def test_every_path_of_a_group_or_tier_is_there() -> None:
+    tiers = (step.words for steps in (*TIERS.values(), *ALL.values()) for step in steps)
+    words = {word for words in tiers for word in words if word.startswith("tests/")}
+    paths = {path for group in (*GROUPS, IDLE) for path in (*group.paths, *group.ignored)}
+    assert [path for path in sorted(paths | words) if not (ROOT / path).exists()] == []
+
+
 def test_every_tier_but_that_of_all_agents_is_in_the_run_of_all() -> None:
     assert set(TIERS) - {"agents"} <= set(ALL)
 
