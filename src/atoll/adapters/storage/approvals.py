@@ -70,7 +70,7 @@ class SqlApprovalRows(SqlRecords[Approval, OrgId, ApprovalId], ApprovalRows):
             own = table.owner == query.owner
             wanted.append(or_(own, *_administered(query)) if query.administers else own)
         if query.verdicts:
-            wanted.append(table.verdict.in_([one.value for one in query.verdicts]))
+            wanted.append(table.verdict.in_([verdict.value for verdict in query.verdicts]))
         rows = select(table.body, table.asked_us, table.id).where(*wanted)
         return await read_page(self._connection, rows, page, decode=self.records.decode)
 

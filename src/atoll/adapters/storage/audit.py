@@ -102,13 +102,13 @@ class SqlAuditRows(AuditRows):
     async def page(self, org_id: OrgId, *, after: int, limit: int) -> list[AuditEntry]:
         """See the port."""
         table = audit_entries.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.body)
             .where(table.org_id == org_id, table.n > after)
             .order_by(table.n)
             .limit(limit)
         )
-        return [_entry(body) for body in found.scalars()]
+        return [_entry(body) for body in cursor.scalars()]
 
     async def latest(
         self, org_id: OrgId, *, limit: int, before: int | None = None
@@ -116,17 +116,17 @@ class SqlAuditRows(AuditRows):
         """See the port."""
         table = audit_entries.c
         wanted = [table.org_id == org_id, *(() if before is None else (table.n < before,))]
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.body).where(*wanted).order_by(table.n.desc()).limit(limit)
         )
-        return [_entry(body) for body in found.scalars()][::-1]
+        return [_entry(body) for body in cursor.scalars()][::-1]
 
     async def head(self, org_id: OrgId) -> ChainHead:
         """See the port."""
-        found = (await self._connection.execute(_newest, {"in_org": org_id})).one_or_none()
-        if found is None:
+        newest = (await self._connection.execute(_newest, {"in_org": org_id})).one_or_none()
+        if newest is None:
             return await _first_head(self._connection, org_id)
-        return ChainHead(found.n, found.hash)
+        return ChainHead(newest.n, newest.hash)
 
     async def checkpoint(self, org_id: OrgId) -> Checkpoint | None:
         """See the port."""
@@ -135,21 +135,21 @@ class SqlAuditRows(AuditRows):
     async def due(self, before: datetime) -> list[OrgId]:
         """See the port."""
         table = audit_entries.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.org_id).where(table.at_us < to_us(before)).distinct()
         )
-        return sorted(OrgId(org_id) for org_id in found.scalars())
+        return sorted(OrgId(org_id) for org_id in cursor.scalars())
 
     async def newest_before(self, org_id: OrgId, before: datetime) -> ChainHead | None:
         """See the port."""
         table = audit_entries.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.n, table.hash)
             .where(table.org_id == org_id, table.at_us < to_us(before))
             .order_by(table.n.desc())
             .limit(1)
         )
-        row = found.one_or_none()
+        row = cursor.one_or_none()
         return None if row is None else ChainHead(row.n, row.hash)
 
     async def drop(self, checkpoint: Checkpoint) -> int:
@@ -177,8 +177,8 @@ def _entry(body: str) -> AuditEntry:
 
 
 async def _head_to_continue(writing: WholeStatements, org_id: OrgId) -> ChainHead:
-    found = await writing.fetch(_newest_by_driver, {"in_org": org_id})
-    return ChainHead(*found[0]) if found else await _first_head(writing, org_id)
+    newest = await writing.fetch(_newest_by_driver, {"in_org": org_id})
+    return ChainHead(*newest[0]) if newest else await _first_head(writing, org_id)
 
 
 async def _first_head(connection: _Connection, org_id: OrgId) -> ChainHead:
@@ -188,8 +188,8 @@ async def _first_head(connection: _Connection, org_id: OrgId) -> ChainHead:
 
 
 async def _checkpoint(connection: _Connection, org_id: OrgId) -> Checkpoint | None:
-    found = await connection.execute(
+    cursor = await connection.execute(
         select(audit_checkpoints.c.body).where(audit_checkpoints.c.org_id == org_id)
     )
-    body = found.scalar()
+    body = cursor.scalar()
     return None if body is None else _checkpoints.decode(body)

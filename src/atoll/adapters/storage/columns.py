@@ -57,6 +57,6 @@ async def read_page(
         after = tuple_(to_us(page.after[0]), page.after[1])
         rows = rows.where(tuple_(*place) < after if newest_first else tuple_(*place) > after)
     order = [column.desc() if newest_first else column.asc() for column in place]
-    found = (await connection.execute(rows.order_by(*order).limit(page.limit + 1))).all()
-    cut = cut_page(found, page.limit, lambda row: (from_us(row[1]), row[2]))
+    listed = (await connection.execute(rows.order_by(*order).limit(page.limit + 1))).all()
+    cut = cut_page(listed, page.limit, lambda row: (from_us(row[1]), row[2]))
     return RowPage([decode(row[0]) for row in cut.rows], cut.following)

@@ -194,10 +194,10 @@ class SqlEventRows(EventRows):
         """See the port."""
         place = events.c.position
         wanted = () if kinds is None else (events.c.event_type.in_(sorted(kinds)),)
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(events).where(place > position, *wanted).order_by(place).limit(limit)
         )
-        return [event_of_row(row) for row in found]
+        return [event_of_row(row) for row in cursor]
 
     async def last_position(self) -> int:
         """See the port."""
@@ -265,20 +265,20 @@ def _event_of(draft: EventDraft, position: int, seq: int) -> Event:
 
 def event_of_row(row: Row[tuple[object, ...]]) -> Event:
     """Return the event of a row of `events`."""
-    found = row._mapping
-    payload: dict[str, Json] = _decoder.decode(found["payload"])  # type: ignore[assignment]
+    columns = row._mapping
+    payload: dict[str, Json] = _decoder.decode(columns["payload"])  # type: ignore[assignment]
     return Event(
-        id=EventId(found["id"]),
-        position=found["position"],
-        stream=found["stream"],
-        seq=found["seq"],
-        event_type=found["event_type"],
-        event_version=found["event_version"],
-        at=from_us(found["at_us"]),
-        org_id=OrgId(found["org_id"]),
-        actor_kind=found["actor_kind"],
-        actor_id=found["actor_id"],
-        reason=found["reason"],
+        id=EventId(columns["id"]),
+        position=columns["position"],
+        stream=columns["stream"],
+        seq=columns["seq"],
+        event_type=columns["event_type"],
+        event_version=columns["event_version"],
+        at=from_us(columns["at_us"]),
+        org_id=OrgId(columns["org_id"]),
+        actor_kind=columns["actor_kind"],
+        actor_id=columns["actor_id"],
+        reason=columns["reason"],
         payload=payload,
     )
 
@@ -330,10 +330,10 @@ async def _page(
     place = position.desc() if query.latest else position
     if query.kinds is not None:
         conditions = [*conditions, events.c.event_type.in_(sorted(query.kinds))]
-    found = await connection.execute(
+    cursor = await connection.execute(
         select(events).where(*conditions).order_by(place).limit(query.limit)
     )
-    return [event_of_row(row) for row in found]
+    return [event_of_row(row) for row in cursor]
 
 
 async def _next_stream(connection: AsyncConnection, after: str) -> StreamSpan | None:
@@ -341,13 +341,13 @@ async def _next_stream(connection: AsyncConnection, after: str) -> StreamSpan | 
     `seq`, and one for each stream apart that lies between."""
     table = events.c
     while True:
-        found = await connection.execute(
+        cursor = await connection.execute(
             select(table.stream, table.seq, table.at_us, table.position)
             .where(table.stream > after)
             .order_by(table.stream, table.seq)
             .limit(1)
         )
-        oldest = found.one_or_none()
+        oldest = cursor.one_or_none()
         if oldest is None:
             return None
         if oldest.position is not None:
@@ -383,10 +383,10 @@ async def _gap(connection: AsyncConnection, query: EventQuery) -> Gap | None:
     """Return the events that the query's reader can no longer get; None when there are none."""
     ends = []
     for conditions in await readable(connection, query):
-        found = await connection.execute(
+        cursor = await connection.execute(
             select(func.max(event_gaps.c.position)).where(*conditions(event_gaps))
         )
-        ends.append(found.scalar_one())
+        ends.append(cursor.scalar_one())
     to = max((end for end in ends if end is not None), default=None)
     return None if to is None else Gap(query.after, to)
 
@@ -397,16 +397,16 @@ async def _give_gaps(
     """Add what is told of one owner's removed events to what is told of another's."""
     table = event_gaps.c
     theirs = (table.stream == stream, table.owner.in_((before, after)))
-    found = (await connection.execute(select(event_gaps).where(*theirs))).mappings().all()
-    if not any(row["owner"] == before for row in found):
+    gaps = (await connection.execute(select(event_gaps).where(*theirs))).mappings().all()
+    if not any(row["owner"] == before for row in gaps):
         return
     await connection.execute(delete(event_gaps).where(*theirs))
     joined = {
         "stream": stream,
-        "org_id": found[0]["org_id"],
+        "org_id": gaps[0]["org_id"],
         "owner": after,
-        "position": max(row["position"] for row in found),
-        "removed": sum(row["removed"] for row in found),
+        "position": max(row["position"] for row in gaps),
+        "removed": sum(row["removed"] for row in gaps),
     }
     await connection.execute(insert(event_gaps), joined)
 
@@ -417,7 +417,7 @@ async def _going(
     """Return the first events of the stream that are old enough or too many, up to the first that
     is not."""
     table = events.c
-    found = await connection.execute(
+    cursor = await connection.execute(
         select(table.position, table.seq, table.at_us, table.org_id, table.owner)
         .where(
             table.stream == removal.stream, table.seq < _newest(removal.stream).scalar_subquery()
@@ -426,7 +426,7 @@ async def _going(
         .limit(removal.limit)
     )
     going, before_us = [], to_us(removal.before)
-    for row in found:
+    for row in cursor:
         if row.at_us >= before_us and row.seq >= removal.below:
             break
         if removal.until is not None and row.position > removal.until:

@@ -62,19 +62,19 @@ class SqlHookRows(HookRows):
 
     async def all(self) -> list[tuple[Hook, Sealed]]:
         """See the port."""
-        found = await self._connection.execute(select(*_KEPT).order_by(hooks.c.id))
-        return [(_decoder.decode(body), Sealed(*sealed)) for body, *sealed in found]
+        cursor = await self._connection.execute(select(*_KEPT).order_by(hooks.c.id))
+        return [(_decoder.decode(body), Sealed(*sealed)) for body, *sealed in cursor]
 
     async def of(self, org_id: OrgId, owner: PrincipalId) -> list[Hook]:
         """See the port."""
         query = select(hooks.c.body).where(hooks.c.org_id == org_id, hooks.c.owner == owner)
-        found = [_decoder.decode(body) for (body,) in await self._connection.execute(query)]
-        return sorted(found, key=lambda one: (one.created_at, one.id))
+        listed = [_decoder.decode(body) for (body,) in await self._connection.execute(query)]
+        return sorted(listed, key=lambda hook: (hook.created_at, hook.id))
 
     async def get(self, hook_id: HookId) -> tuple[Hook, Sealed] | None:
         """See the port."""
-        found = await self._connection.execute(select(*_KEPT).where(hooks.c.id == hook_id))
-        row = found.first()
+        cursor = await self._connection.execute(select(*_KEPT).where(hooks.c.id == hook_id))
+        row = cursor.first()
         return None if row is None else (_decoder.decode(row[0]), Sealed(*row[1:]))
 
     async def remove(self, hook_id: HookId) -> None:

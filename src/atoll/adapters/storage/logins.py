@@ -48,10 +48,10 @@ class SqlAgentLoginRows(SqlOwnedRecords[AgentLoginRecord, AgentLoginId], AgentLo
     async def due(self, now: datetime, limit: int) -> list[AgentLoginId]:
         """See the port."""
         table = agent_logins.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.id)
             .where(table.due_us <= to_us(now))
             .order_by(table.due_us, table.id)
             .limit(limit)
         )
-        return [AgentLoginId(one) for one in found.scalars()]
+        return [AgentLoginId(login_id) for login_id in cursor.scalars()]

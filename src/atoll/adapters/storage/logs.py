@@ -87,21 +87,21 @@ class SqlLogRows(LogRows):
     async def lines(self, sandbox_id: SandboxId) -> list[LogLine]:
         """See the port."""
         table = sandbox_log.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.at_us, table.text)
             .where(table.sandbox_id == sandbox_id)
             .order_by(table.n.desc())
             .limit(MAX_LINES)
         )
-        return [LogLine(from_us(at), text) for at, text in reversed(found.all())]
+        return [LogLine(from_us(at), text) for at, text in reversed(cursor.all())]
 
     async def collected(self, sandbox_id: SandboxId, generation: int) -> int:
         """See the port."""
         table = journal_marks.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.n).where(table.sandbox_id == sandbox_id, table.generation == generation)
         )
-        return found.scalar_one_or_none() or 0
+        return cursor.scalar_one_or_none() or 0
 
     async def set_collected(self, sandbox: Sandbox, n: int) -> None:
         """See the port."""
@@ -125,24 +125,24 @@ class SqlLogRows(LogRows):
     async def remember_actor(self, sandbox_id: SandboxId, thing_id: str, actor: Principal) -> None:
         """See the port."""
         same = (journal_actors.c.sandbox_id == sandbox_id, journal_actors.c.thing_id == thing_id)
-        told = replace(actor, capabilities=frozenset(), roles=(), groups=())
+        author = replace(actor, capabilities=frozenset(), roles=(), groups=())
         await self._connection.execute(delete(journal_actors).where(*same))
         await self._connection.execute(
             insert(journal_actors),
             {
                 "sandbox_id": sandbox_id,
                 "thing_id": storable(thing_id),
-                "body": msgspec.json.encode(told).decode(),
+                "body": msgspec.json.encode(author).decode(),
             },
         )
 
     async def actor(self, sandbox_id: SandboxId, thing_id: str) -> Principal | None:
         """See the port."""
         table = journal_actors.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.body).where(table.sandbox_id == sandbox_id, table.thing_id == thing_id)
         )
-        body = found.scalar_one_or_none()
+        body = cursor.scalar_one_or_none()
         return None if body is None else _actors.decode(body)
 
     async def forget_actors(self, sandbox_id: SandboxId) -> None:

@@ -25,10 +25,10 @@ class SqlOutboxRows(OutboxRows):
 
     async def cursor(self, stream: str) -> Cursor | None:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(outbox_cursors).where(outbox_cursors.c.stream == stream)
         )
-        row = found.one_or_none()
+        row = cursor.one_or_none()
         return None if row is None else Cursor(row.position, row.sequence)
 
     async def set_cursor(self, stream: str, cursor: Cursor) -> None:

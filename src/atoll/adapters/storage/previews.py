@@ -100,20 +100,20 @@ class SqlPreviewRows(PreviewRows):
 
     async def get(self, preview_id: PreviewId) -> Preview | None:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(previews.c.body).where(previews.c.id == preview_id)
         )
-        body = found.scalar_one_or_none()
+        body = cursor.scalar_one_or_none()
         return None if body is None else _previews.decode(body)
 
     async def of(self, sandbox_id: SandboxId) -> Sequence[Preview]:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(previews.c.body)
             .where(previews.c.sandbox_id == sandbox_id)
             .order_by(previews.c.created_us, previews.c.id)
         )
-        return [_previews.decode(body) for body in found.scalars()]
+        return [_previews.decode(body) for body in cursor.scalars()]
 
     async def page(self, sandbox_id: SandboxId, page: PageQuery) -> RowPage[Preview]:
         """See the port."""
@@ -124,25 +124,25 @@ class SqlPreviewRows(PreviewRows):
 
     async def named(self, label: str) -> Sequence[Preview]:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(previews.c.body).where(previews.c.pull_request == label)
         )
-        return [_previews.decode(body) for body in found.scalars()]
+        return [_previews.decode(body) for body in cursor.scalars()]
 
     async def building(self) -> Sequence[Preview]:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(previews.c.body).where(_LIVING, previews.c.state == PreviewState.BUILDING.value)
         )
-        return [_previews.decode(body) for body in found.scalars()]
+        return [_previews.decode(body) for body in cursor.scalars()]
 
     async def orphaned(self) -> Sequence[Preview]:
         """See the port."""
         gone = select(sandboxes.c.id).where(sandboxes.c.state.in_(GONE))
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(previews.c.body).where(_LIVING, previews.c.sandbox_id.in_(gone))
         )
-        return [_previews.decode(body) for body in found.scalars()]
+        return [_previews.decode(body) for body in cursor.scalars()]
 
 
 class SqlPreviewVisitRows(PreviewVisitRows):
@@ -180,20 +180,20 @@ class SqlPreviewVisitRows(PreviewVisitRows):
 
     async def marked(self, mark: str) -> Visit | None:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(preview_visits.c.body).where(preview_visits.c.mark == mark)
         )
-        body = found.scalar_one_or_none()
+        body = cursor.scalar_one_or_none()
         return None if body is None else _visits.decode(body)
 
     async def of(self, sandbox_id: SandboxId) -> Sequence[Visit]:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(preview_visits.c.body)
             .where(preview_visits.c.sandbox_id == sandbox_id)
             .order_by(preview_visits.c.created_us, preview_visits.c.mark)
         )
-        return [_visits.decode(body) for body in found.scalars()]
+        return [_visits.decode(body) for body in cursor.scalars()]
 
     async def remove(self, mark: str) -> bool:
         """See the port."""

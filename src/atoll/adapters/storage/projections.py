@@ -66,10 +66,10 @@ class SqlProjectionRows(ProjectionRows):
 
     async def position(self, name: str) -> int:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(positions.c.position).where(positions.c.name == name)
         )
-        return found.scalar_one_or_none() or 0
+        return cursor.scalar_one_or_none() or 0
 
     async def set_position(self, name: str, position: int) -> None:
         """See the port."""
@@ -83,17 +83,17 @@ class SqlProjectionRows(ProjectionRows):
         """See the port."""
         if not streams:
             return {}
-        found = await self._connection.execute(_present(name).where(states.c.stream.in_(streams)))
-        return dict(map(_state, found))
+        cursor = await self._connection.execute(_present(name).where(states.c.stream.in_(streams)))
+        return dict(map(_state, cursor))
 
     async def owned(self, name: str, org_id: OrgId, owner: PrincipalId) -> Mapping[str, ModelState]:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             _present(name)
             .join(sandboxes, states.c.stream == _sandbox_stream)
             .where(sandboxes.c.org_id == org_id, sandboxes.c.owner == owner)
         )
-        return dict(map(_state, found))
+        return dict(map(_state, cursor))
 
     async def put(self, name: str, stream: str, state: ModelState) -> None:
         """See the port."""
@@ -118,13 +118,13 @@ class SqlProjectionRows(ProjectionRows):
 
     async def stored(self, name: str) -> Mapping[str, StoredModel]:
         """See the port."""
-        found = await self._connection.execute(select(states).where(states.c.name == name))
+        cursor = await self._connection.execute(select(states).where(states.c.name == name))
         return {
             row.stream: StoredModel(
                 None if row.body is None else ModelState(row.body, row.position),
                 None if row.kept_body is None else ModelState(row.kept_body, row.kept_position),
             )
-            for row in found
+            for row in cursor
         }
 
 
@@ -137,36 +137,38 @@ class SqlTallyRows(TallyRows):
     async def sandboxes(self) -> Mapping[str, int]:
         """See the port."""
         state = sandboxes.c.state
-        live = [one.value for one in State if one is not State.DESTROYED]
-        found = await self._connection.execute(
+        live = [state.value for state in State if state is not State.DESTROYED]
+        cursor = await self._connection.execute(
             select(state, func.count()).where(state.in_(live)).group_by(state)
         )
-        return {row[0]: row[1] for row in found}
+        return {row[0]: row[1] for row in cursor}
 
     async def agents(self) -> Mapping[str, int]:
         """See the port."""
-        running = [one.value for one in RUNNING]
-        found = await self._connection.execute(
+        running = [state.value for state in RUNNING]
+        cursor = await self._connection.execute(
             select(states.c.body)
             .join(sandboxes, states.c.stream == _sandbox_stream)
             .where(states.c.name == AGENTS.name, sandboxes.c.state.in_(running))
         )
-        return Counter(one.status.status for body in found.scalars() for one in read_agents(body))
+        return Counter(
+            agent.status.status for body in cursor.scalars() for agent in read_agents(body)
+        )
 
     async def approvals(self) -> int:
         """See the port."""
         waiting = approvals.c.verdict == ApprovalState.PENDING.value
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(func.count()).select_from(approvals).where(waiting)
         )
-        return found.scalar_one()
+        return cursor.scalar_one()
 
 
 async def lags(connection: AsyncConnection) -> list[ProjectionLag]:
     """Return how far behind the log each projection is."""
     newest = (await connection.execute(newest_position)).scalar_one() or 0
-    found = await connection.execute(select(positions).order_by(positions.c.name))
-    return [ProjectionLag(row.name, row.position, newest - row.position) for row in found]
+    cursor = await connection.execute(select(positions).order_by(positions.c.name))
+    return [ProjectionLag(row.name, row.position, newest - row.position) for row in cursor]
 
 
 def _present(name: str) -> Select[str, str | None, int]:

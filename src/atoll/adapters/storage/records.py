@@ -71,8 +71,8 @@ class SqlRecords(Generic[T, *Key]):
 
     async def _one(self, *where: ColumnElement[bool]) -> T | None:
         """Return the one value for which this holds."""
-        found = await self._connection.execute(select(self.records.table.c.body).where(*where))
-        body = found.scalar_one_or_none()
+        cursor = await self._connection.execute(select(self.records.table.c.body).where(*where))
+        body = cursor.scalar_one_or_none()
         return None if body is None else self.records.decode(body)
 
     async def _all(
@@ -80,10 +80,10 @@ class SqlRecords(Generic[T, *Key]):
     ) -> list[T]:
         """Return the values for which this holds, in the order of the noun or another one."""
         query = select(self.records.table.c.body).where(*where)
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             query.order_by(*(self.records.order if order is None else order))
         )
-        return [self.records.decode(body) for body in found.scalars()]
+        return [self.records.decode(body) for body in cursor.scalars()]
 
     async def _delete(self, *where: ColumnElement[bool]) -> int:
         """Remove the rows for which this holds, and return their number."""

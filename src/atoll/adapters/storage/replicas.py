@@ -67,8 +67,8 @@ class SqlReplicaRows(ReplicaRows):
 
     async def elect(self, holder: str) -> tuple[int, str]:
         """See the port."""
-        found = await self._connection.execute(select(leaders).where(leaders.c.id == _ONLY))
-        before = found.one_or_none()
+        cursor = await self._connection.execute(select(leaders).where(leaders.c.id == _ONLY))
+        before = cursor.one_or_none()
         epoch = 1 if before is None else before.epoch + 1
         await self._connection.execute(delete(leaders).where(leaders.c.id == _ONLY))
         row = {"id": _ONLY, "epoch": epoch, "holder": holder}
@@ -82,15 +82,15 @@ class SqlReplicaRows(ReplicaRows):
 
     async def epoch(self) -> int:
         """See the port."""
-        found = await self._connection.execute(select(leaders.c.epoch))
-        return found.scalar() or 0
+        cursor = await self._connection.execute(select(leaders.c.epoch))
+        return cursor.scalar() or 0
 
     async def owe(self, sandbox_id: SandboxId, *, ending: bool) -> None:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(owed_work).where(owed_work.c.sandbox_id == sandbox_id)
         )
-        before = found.one_or_none()
+        before = cursor.one_or_none()
         row = {"number": 1, "ending": int(ending)}
         if before is None:
             await self._connection.execute(insert(owed_work), {"sandbox_id": sandbox_id, **row})
@@ -101,12 +101,12 @@ class SqlReplicaRows(ReplicaRows):
 
     async def owed(self) -> dict[SandboxId, int]:
         """See the port."""
-        found = await self._connection.execute(select(owed_work.c.sandbox_id, owed_work.c.number))
-        return {SandboxId(row.sandbox_id): row.number for row in found}
+        cursor = await self._connection.execute(select(owed_work.c.sandbox_id, owed_work.c.number))
+        return {SandboxId(row.sandbox_id): row.number for row in cursor}
 
     async def owing(self, sandbox_ids: Collection[SandboxId]) -> list[tuple[Owed, Sandbox]]:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(owed_work, sandboxes.c.body)
             .join(sandboxes, sandboxes.c.id == owed_work.c.sandbox_id)
             .where(owed_work.c.sandbox_id.in_(list(sandbox_ids)))
@@ -116,7 +116,7 @@ class SqlReplicaRows(ReplicaRows):
                 Owed(SandboxId(row.sandbox_id), row.number, bool(row.ending)),
                 _sandboxes.decode(row.body),
             )
-            for row in found
+            for row in cursor
         ]
 
     async def settle(self, sandbox_id: SandboxId, number: int) -> bool:
@@ -137,8 +137,8 @@ class SqlMaintenanceRows(MaintenanceRows):
         """See the port."""
         table = maintenance_requests
         same = table.c.sandbox_id == sandbox_id
-        found = await self._connection.execute(select(table.c.until_us).where(same))
-        before = found.scalar()
+        cursor = await self._connection.execute(select(table.c.until_us).where(same))
+        before = cursor.scalar()
         if before is None:
             row = {"sandbox_id": sandbox_id, "until_us": to_us(until), "answer": None}
             await self._connection.execute(insert(table), row)
@@ -148,10 +148,10 @@ class SqlMaintenanceRows(MaintenanceRows):
     async def wanted(self, now: datetime) -> list[SandboxId]:
         """See the port."""
         table = maintenance_requests
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.c.sandbox_id, table.c.until_us).order_by(table.c.sandbox_id)
         )
-        rows = found.all()
+        rows = cursor.all()
         over = [row.sandbox_id for row in rows if row.until_us <= to_us(now)]
         if over:
             await self._connection.execute(delete(table).where(table.c.sandbox_id.in_(over)))
@@ -167,10 +167,10 @@ class SqlMaintenanceRows(MaintenanceRows):
     async def answered(self, sandbox_id: SandboxId) -> Reachability | str | None:
         """See the port."""
         table = maintenance_requests.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.answer).where(table.sandbox_id == sandbox_id)
         )
-        text = found.scalar()
+        text = cursor.scalar()
         return None if text is None else _answers.decode(text)
 
 
@@ -182,12 +182,12 @@ class SqlLoginRows(LoginRows):
 
     async def newer(self, version: int) -> tuple[int, LoginBook] | None:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(login_books.c.version, login_books.c.body).where(
                 login_books.c.id == _PERSON, login_books.c.version > version
             )
         )
-        row = found.one_or_none()
+        row = cursor.one_or_none()
         return None if row is None else (row.version, _books.decode(row.body))
 
     async def put(self, book: LoginBook) -> int:

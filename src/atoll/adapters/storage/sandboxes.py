@@ -129,16 +129,16 @@ class SqlSandboxRows(SandboxRows):
 
     async def get(self, sandbox_id: SandboxId) -> Sandbox | None:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(sandboxes.c.body).where(sandboxes.c.id == sandbox_id)
         )
-        body = found.scalar_one_or_none()
+        body = cursor.scalar_one_or_none()
         return None if body is None else _decoder.decode(body)
 
     async def named(self, org_id: OrgId, owner: PrincipalId, name: str) -> Sandbox | None:
         """See the port."""
         table = sandboxes.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.body)
             .where(
                 table.org_id == org_id,
@@ -153,23 +153,25 @@ class SqlSandboxRows(SandboxRows):
             )
             .limit(1)
         )
-        body = found.scalar_one_or_none()
+        body = cursor.scalar_one_or_none()
         return None if body is None else _decoder.decode(body)
 
     async def held(self, org_id: OrgId, owner: PrincipalId) -> list[Holding]:
         """See the port."""
         table = sandboxes.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.id, table.name, table.state, table.agent_key).where(
                 table.org_id == org_id, table.owner == owner, table.state.not_in(GONE)
             )
         )
-        return [Holding(SandboxId(id_), name, State(state), key) for id_, name, state, key in found]
+        return [
+            Holding(SandboxId(id_), name, State(state), key) for id_, name, state, key in cursor
+        ]
 
     async def page(self, query: SandboxQuery) -> list[Sandbox]:
         """See the port."""
-        found = await self._connection.execute(page_of(query))
-        return _sandboxes(found.mappings().all())
+        cursor = await self._connection.execute(page_of(query))
+        return _sandboxes(cursor.mappings().all())
 
     async def ownerless(self, org_id: OrgId, page: PageQuery) -> RowPage[Sandbox]:
         """See the port."""
@@ -186,8 +188,8 @@ class SqlSandboxRows(SandboxRows):
         self, org_id: OrgId | None = None, owner: PrincipalId | None = None
     ) -> list[Sandbox]:
         """See the port."""
-        found = await self._connection.execute(living_of(org_id, owner))
-        return _sandboxes(found.mappings().all())
+        cursor = await self._connection.execute(living_of(org_id, owner))
+        return _sandboxes(cursor.mappings().all())
 
 
 def living_of(org_id: OrgId | None, owner: PrincipalId | None) -> Select[str]:
@@ -271,12 +273,12 @@ class SqlIdempotencyRows(IdempotencyRows):
     async def get(self, org_id: OrgId, owner: PrincipalId, key: str) -> IdempotencyRecord | None:
         """See the port."""
         table = idempotency_keys.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.digest, table.sandbox_id, table.at_us).where(
                 table.org_id == org_id, table.owner == owner, table.key == key
             )
         )
-        row = found.one_or_none()
+        row = cursor.one_or_none()
         return (
             None if row is None else IdempotencyRecord(row[0], SandboxId(row[1]), from_us(row[2]))
         )

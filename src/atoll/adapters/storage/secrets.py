@@ -89,15 +89,15 @@ class SqlSecretRows(SecretRows):
 
     async def get(self, org_id: OrgId, secret_id: SecretId) -> Secret | None:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(secrets.c.body).where(secrets.c.org_id == org_id, secrets.c.id == secret_id)
         )
-        body = found.scalar_one_or_none()
+        body = cursor.scalar_one_or_none()
         return None if body is None else _decoder.decode(body)
 
     async def visible(self, org_id: OrgId, owner: PrincipalId) -> list[Secret]:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(secrets.c.body)
             .where(
                 secrets.c.org_id == org_id,
@@ -105,11 +105,11 @@ class SqlSecretRows(SecretRows):
             )
             .order_by(secrets.c.name, secrets.c.id)
         )
-        return [_decoder.decode(body) for body in found.scalars()]
+        return [_decoder.decode(body) for body in cursor.scalars()]
 
     async def sealed(self, org_id: OrgId, owner: PrincipalId) -> list[Kept]:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(secrets.c.body, *_VALUE)
             .join(secret_values, secret_values.c.secret_id == secrets.c.id)
             .where(
@@ -118,16 +118,16 @@ class SqlSecretRows(SecretRows):
             )
             .order_by(secrets.c.id)
         )
-        return [Kept(_decoder.decode(body), Sealed(*value)) for body, *value in found]
+        return [Kept(_decoder.decode(body), Sealed(*value)) for body, *value in cursor]
 
     async def everything(self) -> list[Kept]:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(secrets.c.body, *_VALUE)
             .join(secret_values, secret_values.c.secret_id == secrets.c.id)
             .order_by(secrets.c.id)
         )
-        return [Kept(_decoder.decode(body), Sealed(*value)) for body, *value in found]
+        return [Kept(_decoder.decode(body), Sealed(*value)) for body, *value in cursor]
 
     async def remove(self, secret_id: SecretId) -> None:
         """See the port."""

@@ -51,10 +51,10 @@ class SqlWebhookRows(SqlOwnedRecords[KeptWebhook, WebhookId], WebhookRows):
     records = RecordTable(
         webhooks,
         KeptWebhook,
-        lambda kept: {
-            "id": kept.webhook.id,
-            "org_id": kept.webhook.org_id,
-            "owner": kept.webhook.owner,
+        lambda record: {
+            "id": record.webhook.id,
+            "org_id": record.webhook.org_id,
+            "owner": record.webhook.owner,
         },
         order=(webhooks.c.id,),
     )
@@ -62,7 +62,7 @@ class SqlWebhookRows(SqlOwnedRecords[KeptWebhook, WebhookId], WebhookRows):
     async def of(self, org_id: OrgId, owner: PrincipalId) -> list[KeptWebhook]:
         """See the port."""
         listed = await super().of(org_id, owner)
-        return sorted(listed, key=lambda one: (one.webhook.created_at, one.webhook.id))
+        return sorted(listed, key=lambda record: (record.webhook.created_at, record.webhook.id))
 
     async def everything(self) -> list[KeptWebhook]:
         """See the port."""
@@ -94,7 +94,7 @@ class SqlWebhookDeliveryRows(SqlRecords[Delivery, WebhookId, str], WebhookDelive
     ) -> list[Delivery]:
         """See the port."""
         table = webhook_deliveries.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.body)
             .where(
                 table.webhook_id == webhook_id,
@@ -104,17 +104,17 @@ class SqlWebhookDeliveryRows(SqlRecords[Delivery, WebhookId, str], WebhookDelive
             .order_by(table.position)
             .limit(limit)
         )
-        return [self.records.decode(body) for body in found.scalars()]
+        return [self.records.decode(body) for body in cursor.scalars()]
 
     async def counts(self, webhook_id: WebhookId) -> Mapping[DeliveryState, int]:
         """See the port."""
         table = webhook_deliveries.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.state, func.count())
             .where(table.webhook_id == webhook_id)
             .group_by(table.state)
         )
-        return {DeliveryState(state): number for state, number in found.all()}
+        return {DeliveryState(state): number for state, number in cursor.all()}
 
     async def remove_after(
         self, webhook_id: WebhookId, position: int, *, states: frozenset[DeliveryState]

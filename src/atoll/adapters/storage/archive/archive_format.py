@@ -124,7 +124,7 @@ class ArchiveWriter:
 
     def finish(self) -> tuple[TableCopy, ...]:
         """Write the manifest, and return it."""
-        copied = [_Copied(one.name, one.rows, one.digest) for one in self._copied]
+        copied = [_Copied(table.name, table.rows, table.digest) for table in self._copied]
         self._packed.write(line_of(_Manifest(copied, self._sum.hexdigest())) + b"\n")
         self._packed.close()
         return tuple(self._copied)
@@ -167,9 +167,9 @@ class ArchiveReader:
 
     def manifest(self) -> tuple[TableCopy, ...]:
         """Return the copies, after `openings` has ended: the archive is whole."""
-        found = _decoded(self._line, _Manifest)
-        copied = [_Copied(one.name, one.rows, one.digest) for one in self._copied]
-        if found.manifest != copied or found.sha256 != self._sum.hexdigest():
+        trailer = _decoded(self._line, _Manifest)
+        copied = [_Copied(table.name, table.rows, table.digest) for table in self._copied]
+        if trailer.manifest != copied or trailer.sha256 != self._sum.hexdigest():
             raise damaged("its checksum does not fit")
         if self._read():
             raise damaged("something follows its end")

@@ -42,13 +42,13 @@ async def export_to(
     connection: AsyncConnection, to: BinaryIO, headway: Headway | None
 ) -> tuple[TableCopy, ...]:
     """Write the archive of what the connection's transaction sees."""
-    found = await connection.run_sync(schema.revision)
-    if found != schema.HEAD:
+    revision = await connection.run_sync(schema.revision)
+    if revision != schema.HEAD:
         raise Conflict(
-            f"The database has schema {found}, this program knows {schema.HEAD}: run `atoll db "
+            f"The database has schema {revision}, this program knows {schema.HEAD}: run `atoll db "
             "migrate` first."
         )
-    counts = {one.name: await tables.count(connection, one) for one in tables.tables()}
+    counts = {table.name: await tables.count(connection, table) for table in tables.tables()}
     now = datetime.now(UTC).isoformat(timespec="seconds")
     head = Head("database", FORMAT, schema.HEAD, atoll.__version__, now, counts)
     progress = _Progress(sum(counts.values()), headway)
@@ -102,12 +102,12 @@ async def _make_ready(connection: AsyncConnection, head: Head) -> None:
     if await connection.run_sync(schema.is_empty):
         await connection.run_sync(schema.create)
         return
-    found = await connection.run_sync(schema.revision)
-    if found is None:
+    revision = await connection.run_sync(schema.revision)
+    if revision is None:
         raise Conflict("The database holds tables of something else: name an empty one.")
-    if found != schema.HEAD:
-        raise Conflict(f"The database has schema {found}: it is not empty. Name an empty one.")
-    used = [one.name for one in tables.tables() if await tables.count(connection, one)]
+    if revision != schema.HEAD:
+        raise Conflict(f"The database has schema {revision}: it is not empty. Name an empty one.")
+    used = [table.name for table in tables.tables() if await tables.count(connection, table)]
     if used:
         raise Conflict(
             f"The database is not empty: there are rows in {', '.join(used)}. Name an empty one."

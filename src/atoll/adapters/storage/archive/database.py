@@ -186,8 +186,8 @@ async def _check_unused(engines: Engines) -> None:
     if engines.reader.dialect.name == SQLITE:
         return
     async with engines.reader.connect() as connection:
-        found = await connection.execute(text(_CONTROL_PLANES), {"name": APPLICATION})
-    if number := found.scalar_one():
+        cursor = await connection.execute(text(_CONTROL_PLANES), {"name": APPLICATION})
+    if number := cursor.scalar_one():
         raise Conflict(
             f"A running Atoll uses this database ({number} connections): end every control plane "
             "first, with `atoll down`."
@@ -228,7 +228,7 @@ async def _sizes(connection: AsyncConnection) -> dict[str, int]:
     """Return the bytes of each table, where the database knows them: SQLite may be built without
     `dbstat`."""
     try:
-        found = await connection.execute(text(_SIZES[connection.dialect.name]))
+        cursor = await connection.execute(text(_SIZES[connection.dialect.name]))
     except DBAPIError:
         return {}
-    return {name: int(size) for name, size in found}
+    return {name: int(size) for name, size in cursor}

@@ -35,8 +35,8 @@ def tables() -> list[Table]:
 
 async def count(connection: AsyncConnection, table: Table) -> int:
     """Return the number of rows."""
-    found = await connection.execute(select(func.count()).select_from(table))
-    return found.scalar_one()
+    cursor = await connection.execute(select(func.count()).select_from(table))
+    return cursor.scalar_one()
 
 
 async def pages(connection: AsyncConnection, table: Table) -> AsyncIterator[list[list[Value]]]:
@@ -45,12 +45,12 @@ async def pages(connection: AsyncConnection, table: Table) -> AsyncIterator[list
     places = [list(table.c).index(column) for column in key]
     encoders = [_encoder(column) for column in table.c]
     query = select(table).order_by(*key).limit(PAGE)
-    found = (await connection.execute(query)).all()
-    while found:
-        yield [[e(value) for e, value in zip(encoders, row, strict=True)] for row in found]
-        last = [found[-1][place] for place in places]
+    page = (await connection.execute(query)).all()
+    while page:
+        yield [[e(value) for e, value in zip(encoders, row, strict=True)] for row in page]
+        last = [page[-1][place] for place in places]
         more = query.where(tuple_(*key) > tuple_(*last))
-        found = (await connection.execute(more)).all() if len(found) == PAGE else []
+        page = (await connection.execute(more)).all() if len(page) == PAGE else []
 
 
 async def put(
@@ -111,10 +111,10 @@ async def _next_number(connection: AsyncConnection, table: Table) -> int | None:
         last, called = given.one()
         return max(int(highest), int(last) if called else int(last) - 1) + 1
     if table.dialect_options["sqlite"]["autoincrement"]:
-        found = await connection.execute(
+        cursor = await connection.execute(
             text("SELECT seq FROM sqlite_sequence WHERE name = :name"), {"name": table.name}
         )
-        highest = max(highest, found.scalar() or 0)
+        highest = max(highest, cursor.scalar() or 0)
     return int(highest) + 1
 
 

@@ -56,13 +56,13 @@ class SqlDashboardCommentRows(
         rows = select(comments.c.body).where(comments.c.dashboard_id == dashboard_id)
         if page.after is not None:
             rows = rows.where(tuple_(*place) > tuple_(to_us(page.after[0]), page.after[1]))
-        found = await self._connection.execute(rows.order_by(*place).limit(page.limit + 1))
-        read = [self.records.decode(body) for body in found.scalars()]
-        return cut_page(read, page.limit, lambda one: (one.at, one.id))
+        cursor = await self._connection.execute(rows.order_by(*place).limit(page.limit + 1))
+        read = [self.records.decode(body) for body in cursor.scalars()]
+        return cut_page(read, page.limit, lambda comment: (comment.at, comment.id))
 
     async def count(self, dashboard_id: DashboardId) -> int:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(func.count()).where(comments.c.dashboard_id == dashboard_id)
         )
-        return int(found.scalar_one())
+        return int(cursor.scalar_one())

@@ -81,7 +81,7 @@ class SqlDashboardRows(DashboardRows):
         else:
             await self._connection.execute(update(dashboards).where(mine).values(row))
         home = () if dashboard.sandbox_id is None else (dashboard.sandbox_id,)
-        subjects = [one.subject for one in dashboard.people]
+        subjects = [person.subject for person in dashboard.people]
         await self._name(dashboard, dashboard_people, "subject", subjects)
         await self._name(dashboard, dashboard_sandboxes, "sandbox_id", {*home, *dashboard.linked})
 
@@ -97,15 +97,15 @@ class SqlDashboardRows(DashboardRows):
         }
         if named:
             await self._connection.execute(
-                insert(table), [{**ours, column: one} for one in sorted(named)]
+                insert(table), [{**ours, column: subject} for subject in sorted(named)]
             )
 
     async def owned(self, org_id: OrgId, owner: PrincipalId) -> list[Dashboard]:
         """See the port."""
         table = dashboards.c
         mine = and_(table.org_id == org_id, table.owner == owner, table.deleted_us.is_(None))
-        found = await self._connection.execute(select(*_COLUMNS).where(mine).order_by(table.id))
-        return await self._read(found.all())
+        cursor = await self._connection.execute(select(*_COLUMNS).where(mine).order_by(table.id))
+        return await self._read(cursor.all())
 
     async def ownerless(self, org_id: OrgId | None, page: PageQuery) -> RowPage[Dashboard]:
         """See the port."""
@@ -119,26 +119,26 @@ class SqlDashboardRows(DashboardRows):
         if page.after is not None:
             rows = rows.where(tuple_(*place) > tuple_(to_us(page.after[0]), page.after[1]))
         ordered = rows.order_by(*place).limit(page.limit + 1)
-        found = await self._read((await self._connection.execute(ordered)).all())
-        return cut_page(found, page.limit, lambda one: (one.created_at, one.id))
+        listed = await self._read((await self._connection.execute(ordered)).all())
+        return cut_page(listed, page.limit, lambda dashboard: (dashboard.created_at, dashboard.id))
 
     async def showing(self, sandbox_id: SandboxId) -> list[Dashboard]:
         """See the port."""
         table = dashboard_sandboxes.c
         naming = select(table.dashboard_id).where(table.sandbox_id == sandbox_id)
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(*_COLUMNS)
             .where(dashboards.c.id.in_(naming), dashboards.c.deleted_us.is_(None))
             .order_by(dashboards.c.id)
         )
-        return await self._read(found.all())
+        return await self._read(cursor.all())
 
     async def get(self, dashboard_id: DashboardId) -> Dashboard | None:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(*_COLUMNS).where(dashboards.c.id == dashboard_id)
         )
-        return next(iter(await self._read(found.all())), None)
+        return next(iter(await self._read(cursor.all())), None)
 
     async def visible(
         self, org_id: OrgId, owner: PrincipalId, subjects: Collection[str], page: PageQuery
@@ -151,15 +151,15 @@ class SqlDashboardRows(DashboardRows):
             after = tuple_(to_us(page.after[0]), page.after[1])
             rows = rows.where(tuple_(*place) < after)
         ordered = rows.order_by(*(column.desc() for column in place)).limit(page.limit + 1)
-        found = await self._read((await self._connection.execute(ordered)).all())
-        return cut_page(found, page.limit, lambda one: (one.created_at, one.id))
+        listed = await self._read((await self._connection.execute(ordered)).all())
+        return cut_page(listed, page.limit, lambda dashboard: (dashboard.created_at, dashboard.id))
 
     async def _read(self, rows: Sequence[Any]) -> list[Dashboard]:
         """Return dashboards by their rows, without links to sandboxes that were destroyed."""
-        found = [_read(row) for row in rows]
-        linking = [one.id for one in found if one.linked]
+        listed = [_read(row) for row in rows]
+        linking = [dashboard.id for dashboard in listed if dashboard.linked]
         if not linking:
-            return found
+            return listed
         links = dashboard_sandboxes.c
         named = select(links.sandbox_id).where(links.dashboard_id.in_(linking))
         gone = await self._connection.execute(
@@ -168,15 +168,15 @@ class SqlDashboardRows(DashboardRows):
             )
         )
         ids = frozenset(gone.scalars())
-        return [without_linked(one, ids) for one in found]
+        return [without_linked(dashboard, ids) for dashboard in listed]
 
     async def count(self, org_id: OrgId, owner: PrincipalId) -> int:
         """See the port."""
         table = dashboards.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(func.count()).where(table.org_id == org_id, table.owner == owner)
         )
-        return int(found.scalar_one())
+        return int(cursor.scalar_one())
 
     async def note_change(self, dashboard_id: DashboardId, at: datetime, items: int) -> None:
         """See the port."""
@@ -189,10 +189,10 @@ class SqlDashboardRows(DashboardRows):
     async def deleted(self, before: datetime, limit: int) -> list[DashboardId]:
         """See the port."""
         table = dashboards.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.id).where(table.deleted_us < to_us(before)).order_by(table.id).limit(limit)
         )
-        return [DashboardId(each) for each in found.scalars()]
+        return [DashboardId(each) for each in cursor.scalars()]
 
     async def erase(self, dashboard_id: DashboardId) -> None:
         """See the port."""

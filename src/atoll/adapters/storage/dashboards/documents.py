@@ -106,10 +106,10 @@ class SqlDocumentRows(DocumentRows):
     async def snapshot(self, dashboard_id: DashboardId) -> DocumentSnapshot | None:
         """See the port."""
         table = snapshots.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.seq, table.data, table.types).where(table.dashboard_id == dashboard_id)
         )
-        row = found.first()
+        row = cursor.first()
         return None if row is None else DocumentSnapshot(row[0], bytes(row[1]), bytes(row[2]))
 
     async def updates(
@@ -117,7 +117,7 @@ class SqlDocumentRows(DocumentRows):
     ) -> list[StoredUpdate]:
         """See the port."""
         table = updates.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.seq, table.at_us, table.owner, table.parts)
             .where(table.dashboard_id == dashboard_id, table.seq > after)
             .order_by(table.seq)
@@ -125,7 +125,7 @@ class SqlDocumentRows(DocumentRows):
         )
         return [
             StoredUpdate(seq, from_us(at), PrincipalId(owner), _parts.decode(parts))
-            for seq, at, owner, parts in found.all()
+            for seq, at, owner, parts in cursor.all()
         ]
 
     async def append(
@@ -148,13 +148,14 @@ class SqlDocumentRows(DocumentRows):
     async def head(self, dashboard_id: DashboardId) -> int:
         """See the port."""
         last = select(func.max(updates.c.seq)).where(updates.c.dashboard_id == dashboard_id)
-        kept = select(snapshots.c.seq).where(snapshots.c.dashboard_id == dashboard_id)
-        found = await self._connection.execute(
+        snapshot = select(snapshots.c.seq).where(snapshots.c.dashboard_id == dashboard_id)
+        cursor = await self._connection.execute(
             select(
-                func.coalesce(last.scalar_subquery(), 0), func.coalesce(kept.scalar_subquery(), 0)
+                func.coalesce(last.scalar_subquery(), 0),
+                func.coalesce(snapshot.scalar_subquery(), 0),
             )
         )
-        last_seq, kept_seq = found.one()
+        last_seq, kept_seq = cursor.one()
         return max(int(last_seq), int(kept_seq))
 
     async def compact(
@@ -185,14 +186,14 @@ class SqlDocumentRows(DocumentRows):
     async def grown(self, updates_: int, before: datetime, limit: int) -> list[DashboardId]:
         """See the port."""
         table = updates.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.dashboard_id)
             .group_by(table.dashboard_id)
             .having(or_(func.count() >= updates_, func.min(table.at_us) < to_us(before)))
             .order_by(table.dashboard_id)
             .limit(limit)
         )
-        return [DashboardId(each) for each in found.scalars()]
+        return [DashboardId(each) for each in cursor.scalars()]
 
 
 class SqlDocumentAuthorRows(DocumentAuthorRows):
@@ -204,22 +205,22 @@ class SqlDocumentAuthorRows(DocumentAuthorRows):
     async def of(self, dashboard_id: DashboardId) -> Mapping[int, PrincipalId]:
         """See the port."""
         table = authors.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.client, table.owner).where(table.dashboard_id == dashboard_id)
         )
-        return {client: PrincipalId(owner) for client, owner in found.all()}
+        return {client: PrincipalId(owner) for client, owner in cursor.all()}
 
     async def claim(
         self, dashboard_id: DashboardId, person: PrincipalId, clients: Collection[int]
     ) -> bool:
         """See the port."""
         table = authors.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.client, table.owner).where(
                 table.dashboard_id == dashboard_id, table.client.in_(list(clients))
             )
         )
-        taken = {row.client: row.owner for row in found.all()}
+        taken = {row.client: row.owner for row in cursor.all()}
         if any(owner != person for owner in taken.values()):
             return False
         for client in clients:
@@ -241,10 +242,10 @@ class SqlDashboardHistoryRows(DashboardHistoryRows):
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
-    async def add(self, kept: Sequence[KeptHistory]) -> None:
+    async def add(self, entries: Sequence[KeptHistory]) -> None:
         """See the port."""
-        for one in kept:
-            entry = one.entry
+        for change in entries:
+            entry = change.entry
             await self._connection.execute(
                 insert(history).values(
                     dashboard_id=entry.dashboard_id,
@@ -252,9 +253,9 @@ class SqlDashboardHistoryRows(DashboardHistoryRows):
                     owner=entry.actor,
                     seq=entry.seq,
                     body=msgspec.json.encode(entry).decode(),
-                    bytes=len(one.updates) + len(one.whole or b""),
-                    updates=one.updates,
-                    whole=one.whole,
+                    bytes=len(change.updates) + len(change.whole or b""),
+                    updates=change.updates,
+                    whole=change.whole,
                 )
             )
 
@@ -266,8 +267,8 @@ class SqlDashboardHistoryRows(DashboardHistoryRows):
         rows = select(table.body).where(table.dashboard_id == dashboard_id)
         if before is not None:
             rows = rows.where(table.seq < before)
-        found = await self._connection.execute(rows.order_by(table.seq.desc()).limit(limit))
-        return [_entries.decode(body) for body in found.scalars()]
+        cursor = await self._connection.execute(rows.order_by(table.seq.desc()).limit(limit))
+        return [_entries.decode(body) for body in cursor.scalars()]
 
     async def way_to(self, dashboard_id: DashboardId, seq: int) -> list[KeptHistory]:
         """See the port."""
@@ -280,7 +281,7 @@ class SqlDashboardHistoryRows(DashboardHistoryRows):
             select(func.max(table.seq)).where(mine, table.seq <= seq, table.whole.is_not(None))
         )
         begin = whole.scalar_one_or_none() or 0
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.body, table.updates, table.whole)
             .where(mine, table.seq >= begin, table.seq <= seq)
             .order_by(table.seq)
@@ -289,7 +290,7 @@ class SqlDashboardHistoryRows(DashboardHistoryRows):
             KeptHistory(
                 _entries.decode(body), bytes(changes), None if full is None else bytes(full)
             )
-            for body, changes, full in found.all()
+            for body, changes, full in cursor.all()
         ]
 
     async def since_whole(self, dashboard_id: DashboardId) -> int | None:
@@ -302,22 +303,22 @@ class SqlDashboardHistoryRows(DashboardHistoryRows):
         last = whole.scalar_one_or_none()
         if last is None:
             return None
-        found = await self._connection.execute(select(func.count()).where(mine, table.seq > last))
-        return int(found.scalar_one())
+        cursor = await self._connection.execute(select(func.count()).where(mine, table.seq > last))
+        return int(cursor.scalar_one())
 
     async def cut(self, dashboard_id: DashboardId, entries: int, max_bytes: int) -> None:
         """See the port."""
         table = history.c
         mine = table.dashboard_id == dashboard_id
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.seq, table.bytes, table.whole.is_not(None))
             .where(mine)
             .order_by(table.seq.desc())
         )
-        kept, size, first = 0, 0, None
-        for seq, count, whole in found.all():
-            kept, size = kept + 1, size + count
-            within = kept <= entries and size <= max_bytes
+        number, size, first = 0, 0, None
+        for seq, count, whole in cursor.all():
+            number, size = number + 1, size + count
+            within = number <= entries and size <= max_bytes
             if whole and (within or first is None):
                 first = seq
             if not within and first is not None:

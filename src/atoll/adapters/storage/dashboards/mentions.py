@@ -81,8 +81,8 @@ class SqlDashboardMentionRows(DashboardMentionRows):
     ) -> DashboardMention | None:
         """See the port."""
         mine = and_(_of(org_id, person), mentions.c.id == mention_id)
-        found = await self._read(select(mentions.c.body).where(mine))
-        return found[0] if found else None
+        listed = await self._read(select(mentions.c.body).where(mine))
+        return listed[0] if listed else None
 
     async def of(self, org_id: OrgId, person: PrincipalId, limit: int) -> list[DashboardMention]:
         """See the port."""
@@ -96,17 +96,17 @@ class SqlDashboardMentionRows(DashboardMentionRows):
         self, dashboard_id: DashboardId, items: Collection[str]
     ) -> list[DashboardMention]:
         """See the port."""
-        wanted, found = sorted(items), []
+        wanted, listed = sorted(items), []
         for begin in range(0, len(wanted), _ITEMS_AT_ONCE):
             part = wanted[begin : begin + _ITEMS_AT_ONCE]
-            found += await self._read(
+            listed += await self._read(
                 select(mentions.c.body).where(
                     mentions.c.dashboard_id == dashboard_id,
                     mentions.c.item_id.in_(part),
                     mentions.c.kind == MentionKind.TODO.value,
                 )
             )
-        return found
+        return listed
 
     async def of_comment(
         self, dashboard_id: DashboardId, comment_id: CommentId
@@ -136,8 +136,8 @@ class SqlDashboardMentionRows(DashboardMentionRows):
         )
 
     async def _read(self, query: Select[Any]) -> list[DashboardMention]:
-        found = await self._connection.execute(query)
-        return [_mentions.decode(body) for body in found.scalars()]
+        cursor = await self._connection.execute(query)
+        return [_mentions.decode(body) for body in cursor.scalars()]
 
 
 def _of(org_id: OrgId, person: PrincipalId) -> ColumnElement[bool]:

@@ -61,9 +61,9 @@ def unavailable(err: BaseException) -> StoreUnavailable:
             "All connections to the database are in use: try again, or raise database_connections "
             "if it stays."
         )
-    said = str(getattr(err, "orig", None) or err).splitlines() or [type(err).__name__]
+    lines = str(getattr(err, "orig", None) or err).splitlines() or [type(err).__name__]
     # SQLAlchemy puts the driver's class before what it said.
-    detail = said[0].partition(">: ")[2] if said[0].startswith("<class ") else said[0]
+    detail = lines[0].partition(">: ")[2] if lines[0].startswith("<class ") else lines[0]
     return StoreUnavailable(
         f"The database did not answer as it should ({detail}): try again, and look at the disk "
         "or the database server if it stays."

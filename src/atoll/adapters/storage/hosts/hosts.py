@@ -44,9 +44,9 @@ class SqlHostRows(SqlRecords[Host, str], HostRows):
         """See the port."""
         table = sandboxes.c
         wanted = states or [state for state in State if state is not State.DESTROYED]
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.body)
             .where(table.host == name, table.state.in_(sorted(state.value for state in wanted)))
             .order_by(table.id)
         )
-        return [_sandboxes.decode(body) for body in found.scalars()]
+        return [_sandboxes.decode(body) for body in cursor.scalars()]

@@ -68,8 +68,10 @@ class SqlRouteRows(RouteRows):
 
     async def get(self, route_id: RouteId) -> RouteRecord | None:
         """See the port."""
-        found = await self._connection.execute(select(routes.c.body).where(routes.c.id == route_id))
-        body = found.scalar()
+        cursor = await self._connection.execute(
+            select(routes.c.body).where(routes.c.id == route_id)
+        )
+        body = cursor.scalar()
         return None if body is None else _records.decode(body)
 
     async def put_rules(self, org_id: OrgId | None, rules: RouteRules) -> None:
@@ -83,10 +85,10 @@ class SqlRouteRows(RouteRows):
     async def rules(self, org_id: OrgId | None) -> RouteRules:
         """See the port."""
         whose = org_id or _INSTALLATION
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(route_rules.c.body).where(route_rules.c.org_id == whose)
         )
-        body = found.scalar()
+        body = cursor.scalar()
         return NO_RULES if body is None else _rules.decode(body)
 
     async def note(self, place: Place, outcome: Outcome) -> None:
@@ -94,17 +96,17 @@ class SqlRouteRows(RouteRows):
         extension, where = place
         table = route_outcomes.c
         this = (table.extension == extension, table.place == where)
-        found = await self._connection.execute(select(table.body).where(*this))
-        body = found.scalar()
+        cursor = await self._connection.execute(select(table.body).where(*this))
+        body = cursor.scalar()
         before = () if body is None else _outcomes.decode(body)
-        kept = (*before, outcome)[-MOST:]
+        newest = (*before, outcome)[-MOST:]
         await self._connection.execute(delete(route_outcomes).where(*this))
         await self._connection.execute(
             insert(route_outcomes),
             {
                 "extension": extension,
                 "place": where,
-                "body": msgspec.json.encode(kept).decode(),
+                "body": msgspec.json.encode(newest).decode(),
             },
         )
 
@@ -115,9 +117,9 @@ class SqlRouteRows(RouteRows):
     async def outcomes(self, extensions: Collection[str]) -> Mapping[Place, tuple[Outcome, ...]]:
         """See the port."""
         table = route_outcomes.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.extension, table.place, table.body).where(
                 table.extension.in_(sorted(extensions))
             )
         )
-        return {(one.extension, one.place): _outcomes.decode(one.body) for one in found}
+        return {(row.extension, row.place): _outcomes.decode(row.body) for row in cursor}

@@ -31,10 +31,10 @@ class SqlProfileRows(ProfileRows):
 
     async def all(self, org_id: OrgId) -> list[Profile]:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(profiles.c.body).where(profiles.c.org_id == org_id)
         )
-        return [_decoder.decode(body) for body in found.scalars()]
+        return [_decoder.decode(body) for body in cursor.scalars()]
 
     async def save(self, org_id: OrgId, owner: PrincipalId, profile: Profile) -> None:
         """See the port."""

@@ -42,8 +42,8 @@ class SqlProjectRows(SqlRecords[DecidedProject, OrgId, PrincipalId, str, str], P
     async def put(self, decided: DecidedProject) -> None:
         """See the port."""
         key = _of(decided.org_id, decided.owner, decided.repository)
-        kept = await self.of(decided.org_id, decided.owner, decided.repository)
-        others = [one.digest for one in kept if one.digest != decided.digest]
+        decisions = await self.of(decided.org_id, decided.owner, decided.repository)
+        others = [project.digest for project in decisions if project.digest != decided.digest]
         gone = [decided.digest, *others[MAX_DECISIONS - 1 :]]
         await self._delete(*key, projects.c.digest.in_(gone))
         await self.add(decided)

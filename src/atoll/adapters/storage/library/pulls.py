@@ -37,7 +37,9 @@ class SqlPullRows(SqlOwnedRecords[PullOrder, str], PullRows):
 
     async def put(self, order: PullOrder) -> None:
         """See the port."""
-        others = [one.id for one in await self.of(order.org_id, order.owner) if one.id != order.id]
+        others = [
+            other.id for other in await self.of(order.org_id, order.owner) if other.id != order.id
+        ]
         gone = [order.id, *others[: max(0, len(others) + 1 - KEPT_ORDERS)]]
         await self._delete(pull_orders.c.id.in_(gone))
         await self.add(order)

@@ -44,12 +44,12 @@ async def is_current(engines: Engines) -> bool:
     """Return whether nothing is to be migrated. Raises `Unavailable` for a newer schema."""
     try:
         async with engines.reader.connect() as connection:
-            found = await connection.run_sync(revision)
+            stored = await connection.run_sync(revision)
     except FAULTS as err:
         raise unavailable(err) from err
-    if found is not None and found > HEAD:
-        raise newer(found)
-    return found == HEAD
+    if stored is not None and stored > HEAD:
+        raise newer(stored)
+    return stored == HEAD
 
 
 async def upgrade(engines: Engines) -> tuple[str | None, str]:
@@ -65,18 +65,18 @@ async def upgrade(engines: Engines) -> tuple[str | None, str]:
 
 
 def _upgrade(connection: Connection) -> tuple[str | None, str]:
-    found = revision(connection)
-    if found is not None and found > HEAD:
-        raise newer(found)
-    if found != HEAD:
+    stored = revision(connection)
+    if stored is not None and stored > HEAD:
+        raise newer(stored)
+    if stored != HEAD:
         (create if is_empty(connection) else _migrate)(connection)
-    return found, HEAD
+    return stored, HEAD
 
 
-def newer(found: str) -> Unavailable:
+def newer(stored: str) -> Unavailable:
     """Return the error for a database of a newer program."""
     return Unavailable(
-        f"The database has schema {found}, this program knows {HEAD}: it was made by a "
+        f"The database has schema {stored}, this program knows {HEAD}: it was made by a "
         "newer Atoll. Start that one, or restore a backup."
     )
 

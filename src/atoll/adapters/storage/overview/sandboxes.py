@@ -19,12 +19,12 @@ from atoll.wire.words.overview import SortKey
 from atoll.wire.words.sandboxes import State
 
 _decoder = msgspec.json.Decoder(Sandbox)
-_COUNTS = tuple(one.name for one in fields(DoorCounts))
+_COUNTS = tuple(counter.name for counter in fields(DoorCounts))
 
 
-def _sum(one: str, other: str) -> ColumnElement[int]:
+def _sum(left: str, other: str) -> ColumnElement[int]:
     table = sandbox_usage.c
-    return func.coalesce(table[one] + table[other], 0)
+    return func.coalesce(table[left] + table[other], 0)
 
 
 _COLUMNS: Mapping[SortKey, ColumnElement[Any]] = {
@@ -57,29 +57,29 @@ class SqlOverviewSandboxRows(OverviewSandboxRows):
             .offset(query.offset)
             .subquery()
         )
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             _rows()
             .join(places, places.c.id == table.id)
             .order_by(*_ordered(query, places.c.place, places.c.id))
         )
-        return [_row(one._mapping) for one in found]
+        return [_row(row._mapping) for row in cursor]
 
     async def tally(self, query: OverviewQuery) -> Mapping[State, int]:
         """See the port."""
         state = sandboxes.c.state
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(state, func.count()).where(*_fitting(query)).group_by(state)
         )
-        return {State(name): count for name, count in found}
+        return {State(name): count for name, count in cursor}
 
     async def get(self, org_id: OrgId, sandbox_id: SandboxId) -> OverviewRow | None:
         """See the port."""
         table = sandboxes.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             _rows(table.org_id == org_id, table.id == storable(sandbox_id))
         )
-        one = found.one_or_none()
-        return None if one is None else _row(one._mapping)
+        row = cursor.one_or_none()
+        return None if row is None else _row(row._mapping)
 
 
 def _with_usage(rows: Select[Any]) -> Select[Any]:
@@ -110,10 +110,10 @@ def _fitting(query: OverviewQuery) -> list[ColumnElement[bool]]:
 def _in_states(query: OverviewQuery) -> ColumnElement[bool]:
     state = sandboxes.c.state
     if query.states:
-        return state.in_([one.value for one in query.states])
+        return state.in_([wanted.value for wanted in query.states])
     return state != State.DESTROYED.value
 
 
-def _row(found: Mapping[Any, Any]) -> OverviewRow:
-    counts = DoorCounts(*(found[name] or 0 for name in _COUNTS))
-    return OverviewRow(_decoder.decode(found["body"]), counts)
+def _row(columns: Mapping[Any, Any]) -> OverviewRow:
+    counts = DoorCounts(*(columns[name] or 0 for name in _COUNTS))
+    return OverviewRow(_decoder.decode(columns["body"]), counts)

@@ -43,13 +43,13 @@ class SqlSearchRows(SearchRows):
         )
         body = newest.c.body
         texts = (newest.c.name, _Part(body, "task"), _Part(body, "repos"))
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(body)
             .where(_hold(query, *texts, json=True))
             .order_by(newest.c.created_us.desc(), newest.c.id.desc())
             .limit(query.limit)
         )
-        return [_decoder.decode(one) for one in found.scalars()]
+        return [_decoder.decode(body) for body in cursor.scalars()]
 
     async def dashboards(self, query: TextQuery) -> list[Dashboard]:
         """See the port."""
@@ -61,13 +61,13 @@ class SqlSearchRows(SearchRows):
             .limit(query.depth)
             .subquery()
         )
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(newest.c.body)
             .where(_hold(query, _Part(newest.c.body, "name")))
             .order_by(newest.c.created_us.desc(), newest.c.id.desc())
             .limit(query.limit)
         )
-        return [_dashboards.decode(one) for one in found.scalars()]
+        return [_dashboards.decode(body) for body in cursor.scalars()]
 
     async def events(self, query: TextQuery) -> list[Event]:
         """See the port."""
@@ -82,13 +82,13 @@ class SqlSearchRows(SearchRows):
                 .subquery()
             )
             texts = (newest.c.event_type, newest.c.reason)
-            found = await self._connection.execute(
+            cursor = await self._connection.execute(
                 select(newest)
                 .where(newest.c.reason.is_not(None), _hold(query, *texts))
                 .order_by(newest.c.position.desc())
                 .limit(query.limit)
             )
-            page += [event_of_row(row) for row in found]
+            page += [event_of_row(row) for row in cursor]
         page.sort(key=lambda event: event.position, reverse=True)
         return page[: query.limit]
 
@@ -106,13 +106,13 @@ class _Part(FunctionElement[str]):
 
 @compiles(_Part, "sqlite")
 def _in_sqlite(element: _Part, compiler: Any, **more: Any) -> str:
-    body, member = (compiler.process(one, **more) for one in element.clauses)
+    body, member = (compiler.process(clause, **more) for clause in element.clauses)
     return f"json_extract({body}, '$.' || {member})"
 
 
 @compiles(_Part, "postgresql")
 def _in_postgres(element: _Part, compiler: Any, **more: Any) -> str:
-    body, member = (compiler.process(one, **more) for one in element.clauses)
+    body, member = (compiler.process(clause, **more) for clause in element.clauses)
     return f"(CAST({body} AS json) ->> {member})"
 
 

@@ -42,8 +42,8 @@ from atoll.domain.sandboxes.reported import AGENTS, read_agents
 from atoll.domain.sandboxes.sandbox import RUNNING
 from atoll.ports.store.overview.usage import UsageRows
 
-_GAUGES = tuple(one.name for one in fields(Gauges))
-_COUNTS = tuple(one.name for one in fields(DoorCounts))
+_GAUGES = tuple(gauge.name for gauge in fields(Gauges))
+_COUNTS = tuple(counter.name for counter in fields(DoorCounts))
 
 buckets = Table(
     "usage_buckets",
@@ -106,16 +106,16 @@ class SqlUsageRows(UsageRows):
     async def counts(self, sandbox_id: SandboxId) -> DoorCounts:
         """See the port."""
         table = sandbox_usage.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(*(table[name] for name in _COUNTS)).where(table.sandbox_id == sandbox_id)
         )
-        row = found.one_or_none()
+        row = cursor.one_or_none()
         return DoorCounts() if row is None else DoorCounts(*row)
 
     async def buckets(self, org_id: OrgId, span: UsageRange) -> list[UsageBucket]:
         """See the port."""
         table = buckets.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(buckets)
             .where(
                 table.org_id.in_((org_id, INSTALLATION)),
@@ -132,7 +132,7 @@ class SqlUsageRows(UsageRows):
                 Gauges(*(row._mapping[name] for name in _GAUGES)),
                 DoorCounts(*(row._mapping[name] for name in _COUNTS)),
             )
-            for row in found
+            for row in cursor
         ]
 
     async def standings(self) -> Mapping[OrgId, Gauges]:
@@ -141,14 +141,14 @@ class SqlUsageRows(UsageRows):
 
     async def standing(self, org_id: OrgId) -> Gauges:
         """See the port."""
-        found = await self._standings(sandboxes.c.org_id == org_id, sessions.c.org_id == org_id)
-        return found.get(org_id, Gauges())
+        gauges = await self._standings(sandboxes.c.org_id == org_id, sessions.c.org_id == org_id)
+        return gauges.get(org_id, Gauges())
 
     async def _standings(
         self, of_boxes: ColumnElement[bool], of_sessions: ColumnElement[bool]
     ) -> Mapping[OrgId, Gauges]:
         """Return what there is now in the sandboxes and the sessions that the conditions take."""
-        running = sandboxes.c.state.in_([one.value for one in RUNNING]) & of_boxes
+        running = sandboxes.c.state.in_([state.value for state in RUNNING]) & of_boxes
         org = sandboxes.c.org_id
         boxes = await self._connection.execute(
             select(org, func.count()).where(running).group_by(org)
@@ -165,10 +165,10 @@ class SqlUsageRows(UsageRows):
         )
         agents: Counter[str] = Counter()
         working: Counter[str] = Counter()
-        for found, body in bodies:
-            statuses = [one.status.status for one in read_agents(body)]
-            agents[found] += sum(one != "stopped" for one in statuses)
-            working[found] += statuses.count("working")
+        for org_id, body in bodies:
+            statuses = [agent.status.status for agent in read_agents(body)]
+            agents[org_id] += sum(status != "stopped" for status in statuses)
+            working[org_id] += statuses.count("working")
         running_now, sessions_now = dict(map(tuple, boxes)), dict(map(tuple, open_ones))
         names = {*running_now, *sessions_now, *agents}
         return {

@@ -145,8 +145,8 @@ class SqlPersonSessionRows(PersonSessionRows):
 
     async def marked(self, mark: str) -> PersonSession | None:
         """See the port."""
-        found = await self._select(person_sessions.c.mark == mark)
-        return found[0] if found else None
+        sessions = await self._select(person_sessions.c.mark == mark)
+        return sessions[0] if sessions else None
 
     async def of(self, person_id: PrincipalId) -> list[PersonSession]:
         """See the port."""
@@ -163,10 +163,10 @@ class SqlPersonSessionRows(PersonSessionRows):
     async def grant(self, session_id: SessionId) -> Sealed | None:
         """See the port."""
         table = person_sessions.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.key_id, table.wrapped, table.sealed).where(table.id == session_id)
         )
-        return _sealed(found.first())
+        return _sealed(cursor.first())
 
     async def due(
         self, before: datetime, limit: int, *, without: Collection[str] = ()
@@ -174,8 +174,8 @@ class SqlPersonSessionRows(PersonSessionRows):
         """See the port."""
         table = person_sessions.c
         old = table.checked_us <= to_us(before)
-        found = await self._select(old, table.key_id.is_not(None), order=table.checked_us)
-        return [one for one in found if one.realm not in without][:limit]
+        sessions = await self._select(old, table.key_id.is_not(None), order=table.checked_us)
+        return [session for session in sessions if session.realm not in without][:limit]
 
     async def claim(self, session: PersonSession, at: datetime) -> bool:
         """See the port."""
@@ -189,8 +189,8 @@ class SqlPersonSessionRows(PersonSessionRows):
 
     async def checked(self, session_id: SessionId, at: datetime, grant: Sealed | None) -> None:
         """See the port."""
-        kept = {} if grant is None else _columns(grant)
-        await self._change(session_id, checked_us=to_us(at), **kept)
+        columns = {} if grant is None else _columns(grant)
+        await self._change(session_id, checked_us=to_us(at), **columns)
 
     async def remove(self, session_id: SessionId) -> None:
         """See the port."""
@@ -211,7 +211,7 @@ class SqlPersonSessionRows(PersonSessionRows):
 
     async def _select(self, *where: Any, order: Any = None) -> list[PersonSession]:
         table = person_sessions.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.body, table.org_id, table.seen_us, table.checked_us)
             .where(*where)
             .order_by(table.created_us if order is None else order, table.id)
@@ -223,7 +223,7 @@ class SqlPersonSessionRows(PersonSessionRows):
                 seen_at=from_us(seen),
                 checked_at=from_us(checked),
             )
-            for body, org_id, seen, checked in found
+            for body, org_id, seen, checked in cursor
         ]
 
 
@@ -258,10 +258,10 @@ class SqlLoginTicketRows(LoginTicketRows):
     async def redeem(self, mark: str) -> tuple[LoginTicket, Sealed | None] | None:
         """See the port."""
         table = login_tickets.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.body, table.key_id, table.wrapped, table.sealed).where(table.mark == mark)
         )
-        row = found.first()
+        row = cursor.first()
         if row is None:
             return None
         used = update(login_tickets).where(table.mark == mark)

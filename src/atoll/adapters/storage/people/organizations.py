@@ -105,20 +105,20 @@ class SqlOrganizationRows(OrganizationRows):
     async def get(self, ref: str) -> Organization | None:
         """See the port."""
         table = organizations.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.body)
             .where(or_(table.org_id == ref, table.slug == ref))
             .order_by(case((table.org_id == ref, 0), else_=1))
             .limit(1)
         )
-        body = found.scalar_one_or_none()
+        body = cursor.scalar_one_or_none()
         return None if body is None else _organizations.decode(body)
 
     async def all(self) -> list[Organization]:
         """See the port."""
         table = organizations.c
-        found = await self._connection.execute(select(table.body).order_by(table.slug))
-        return [_organizations.decode(body) for body in found.scalars()]
+        cursor = await self._connection.execute(select(table.body).order_by(table.slug))
+        return [_organizations.decode(body) for body in cursor.scalars()]
 
 
 class SqlMemberRows(SqlRecords[Member, OrgId, PrincipalId], MemberRows):
@@ -163,7 +163,7 @@ class SqlInvitationRows(SqlRecords[Invitation, InvitationId], InvitationRows):
     async def of(self, org_id: OrgId) -> list[Invitation]:
         """See the port."""
         listed = await self._all(invitations.c.org_id == org_id)
-        return sorted(listed, key=lambda one: one.created_at)
+        return sorted(listed, key=lambda invitation: invitation.created_at)
 
     async def marked(self, mark: str) -> Invitation | None:
         """See the port."""
@@ -183,8 +183,8 @@ class SqlNetworkBoundRows(NetworkBoundRows):
     async def get(self, org_id: OrgId) -> NetworkBounds | None:
         """See the port."""
         table = network_bounds.c
-        found = await self._connection.execute(select(table.body).where(table.org_id == org_id))
-        body = found.scalar_one_or_none()
+        cursor = await self._connection.execute(select(table.body).where(table.org_id == org_id))
+        body = cursor.scalar_one_or_none()
         return None if body is None else _bounds.decode(body)
 
     async def put(self, org_id: OrgId, bounds: NetworkBounds | None) -> None:

@@ -48,10 +48,10 @@ class SqlPushRows(SqlOwnedRecords[PushSubscription, PushSubscriptionId], PushRow
     async def of(self, org_id: OrgId, owner: PrincipalId) -> list[PushSubscription]:
         """See the port."""
         listed = await super().of(org_id, owner)
-        return sorted(listed, key=lambda one: (one.created_at, one.id))
+        return sorted(listed, key=lambda subscription: (subscription.created_at, subscription.id))
 
     async def owners(self) -> list[tuple[OrgId, PrincipalId]]:
         """See the port."""
         table = push_subscriptions.c
-        found = await self._connection.execute(select(table.org_id, table.owner).distinct())
-        return [(OrgId(org_id), PrincipalId(owner)) for org_id, owner in found.all()]
+        cursor = await self._connection.execute(select(table.org_id, table.owner).distinct())
+        return [(OrgId(org_id), PrincipalId(owner)) for org_id, owner in cursor.all()]

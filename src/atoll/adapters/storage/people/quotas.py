@@ -62,10 +62,10 @@ class SqlQuotaRows(QuotaRows):
     async def get(self, org_id: OrgId, owner: PrincipalId | None) -> Quota | None:
         """See the port."""
         table = quotas.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.body).where(table.org_id == org_id, table.owner == (owner or ""))
         )
-        body = found.scalar_one_or_none()
+        body = cursor.scalar_one_or_none()
         return None if body is None else _decoder.decode(body)
 
     async def put(self, org_id: OrgId, owner: PrincipalId | None, quota: Quota) -> None:
@@ -82,12 +82,12 @@ class SqlQuotaRows(QuotaRows):
     async def members(self, org_id: OrgId) -> dict[PrincipalId, Quota]:
         """See the port."""
         table = quotas.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.owner, table.body)
             .where(table.org_id == org_id, table.owner != "")
             .order_by(table.owner)
         )
-        return {PrincipalId(owner): _decoder.decode(body) for owner, body in found}
+        return {PrincipalId(owner): _decoder.decode(body) for owner, body in cursor}
 
 
 class SqlSessionRows(SessionRows):
@@ -131,20 +131,20 @@ class SqlSessionRows(SessionRows):
     async def of(self, sandbox_id: SandboxId) -> frozenset[str]:
         """See the port."""
         table = sessions.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.session_id).where(table.sandbox_id == sandbox_id)
         )
-        return frozenset(found.scalars())
+        return frozenset(cursor.scalars())
 
     async def count(self, org_id: OrgId, owner: PrincipalId | None) -> int:
         """See the port."""
         wanted = [sessions.c.org_id == org_id, IS_SESSION]
         if owner is not None:
             wanted.append(sessions.c.owner == owner)
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(func.count()).select_from(sessions).where(*wanted)
         )
-        return found.scalar_one()
+        return cursor.scalar_one()
 
 
 def _one(sandbox_id: SandboxId, session_id: str) -> tuple[ColumnElement[bool], ...]:

@@ -59,14 +59,14 @@ class SqlShareRows(SqlRecords[Share, ShareId], ShareRows):
 
     async def of(self, opens: SandboxId | DashboardId) -> list[tuple[Share, tuple[Guest, ...]]]:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(shares.c.body, guests.c.body)
             .outerjoin(guests, guests.c.share_id == shares.c.id)
             .where(shares.c.sandbox_id == opens)
             .order_by(shares.c.id, guests.c.id)
         )
         came: dict[str, list[Guest]] = {}
-        for share, guest in found.all():
+        for share, guest in cursor.all():
             came.setdefault(share, []).extend([] if guest is None else [_guests.decode(guest)])
         listed = [(self.records.decode(share), _by_age(come)) for share, come in came.items()]
         return sorted(listed, key=lambda row: row[0].created_at)
@@ -112,12 +112,12 @@ class SqlShareRows(SqlRecords[Share, ShareId], ShareRows):
 
     async def guest(self, mark: str) -> tuple[Guest, Share] | None:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(guests.c.body, shares.c.body)
             .join(shares, shares.c.id == guests.c.share_id)
             .where(guests.c.mark == mark)
         )
-        row = found.first()
+        row = cursor.first()
         return None if row is None else (_guests.decode(row[0]), self.records.decode(row[1]))
 
 

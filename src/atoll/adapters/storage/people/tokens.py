@@ -87,20 +87,20 @@ class SqlTokenRows(TokenRows):
 
     async def get(self, token_id: TokenId) -> Token | None:
         """See the port."""
-        found = await self._connection.execute(select(*_KEPT).where(tokens.c.id == token_id))
-        return _token(found.first())
+        cursor = await self._connection.execute(select(*_KEPT).where(tokens.c.id == token_id))
+        return _token(cursor.first())
 
     async def marked(self, mark: str) -> Token | None:
         """See the port."""
-        found = await self._connection.execute(select(*_KEPT).where(tokens.c.mark == mark))
-        return _token(found.first())
+        cursor = await self._connection.execute(select(*_KEPT).where(tokens.c.mark == mark))
+        return _token(cursor.first())
 
     async def of(self, org_id: OrgId, owner: PrincipalId) -> list[Token]:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(*_KEPT).where(tokens.c.org_id == org_id, tokens.c.owner == owner)
         )
-        listed = [token for row in found.all() if (token := _token(row)) is not None]
+        listed = [token for row in cursor.all() if (token := _token(row)) is not None]
         return sorted(listed, key=lambda token: (token.created_at, token.id))
 
     async def living(self, org_id: OrgId, now: datetime, page: PageQuery) -> RowPage[Token]:
@@ -109,9 +109,9 @@ class SqlTokenRows(TokenRows):
         rows = select(*_KEPT).where(table.org_id == org_id, table.expires_us > to_us(now))
         if page.after is not None:
             rows = rows.where(tuple_(*place) > tuple_(to_us(page.after[0]), page.after[1]))
-        found = await self._connection.execute(rows.order_by(*place).limit(page.limit + 1))
-        listed = [token for row in found.all() if (token := _token(row)) is not None]
-        return cut_page(listed, page.limit, lambda one: (one.expires_at, one.id))
+        cursor = await self._connection.execute(rows.order_by(*place).limit(page.limit + 1))
+        listed = [token for row in cursor.all() if (token := _token(row)) is not None]
+        return cut_page(listed, page.limit, lambda token: (token.expires_at, token.id))
 
     async def used(self, token_id: TokenId, at: datetime) -> None:
         """See the port."""
@@ -124,9 +124,9 @@ class SqlTokenRows(TokenRows):
         ids = [token_id]
         while ids:
             children = select(tokens.c.id).where(tokens.c.parent.in_(ids))
-            found = (await self._connection.execute(children)).scalars().all()
+            child_ids = (await self._connection.execute(children)).scalars().all()
             await self._connection.execute(delete(tokens).where(tokens.c.id.in_(ids)))
-            ids = [TokenId(one) for one in found]
+            ids = [TokenId(token_id) for token_id in child_ids]
 
     async def forget(self, before: datetime) -> None:
         """See the port."""
@@ -142,23 +142,23 @@ class SqlSigningKeyRows(SigningKeyRows):
     async def all(self) -> list[SigningKey]:
         """See the port."""
         columns = signing_keys.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(columns.kid, columns.public, columns.created_us, columns.retired_us).order_by(
                 columns.created_us, columns.kid
             )
         )
         return [
             SigningKey(kid, public, from_us(made), None if gone is None else from_us(gone))
-            for kid, public, made, gone in found
+            for kid, public, made, gone in cursor
         ]
 
     async def private(self, kid: str) -> Sealed | None:
         """See the port."""
         columns = signing_keys.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(columns.key_id, columns.wrapped, columns.sealed).where(columns.kid == kid)
         )
-        row = found.first()
+        row = cursor.first()
         return None if row is None else Sealed(*row)
 
     async def add(self, key: SigningKey, private: Sealed) -> None:

@@ -49,21 +49,21 @@ class SqlWakingRows(WakingRows):
     async def get(self, sandbox_id: SandboxId) -> Waking | None:
         """See the port."""
         query = select(wakings.c.body).where(wakings.c.sandbox_id == sandbox_id)
-        found = (await self._connection.execute(query)).scalar_one_or_none()
-        return None if found is None else _decoder.decode(found)
+        body = (await self._connection.execute(query)).scalar_one_or_none()
+        return None if body is None else _decoder.decode(body)
 
     async def of(self, org_id: OrgId) -> Mapping[SandboxId, Waking]:
         """See the port."""
         own = (wakings.c.org_id == org_id, wakings.c.sandbox_id != _LOG)
         query = select(wakings.c.sandbox_id, wakings.c.body).where(*own)
-        found = await self._connection.execute(query.order_by(wakings.c.sandbox_id))
-        return {SandboxId(row.sandbox_id): _decoder.decode(row.body) for row in found}
+        cursor = await self._connection.execute(query.order_by(wakings.c.sandbox_id))
+        return {SandboxId(row.sandbox_id): _decoder.decode(row.body) for row in cursor}
 
     async def waiting(self) -> list[SandboxId]:
         """See the port."""
         query = select(wakings.c.sandbox_id).where(wakings.c.waits == 1)
-        found = await self._connection.execute(query.order_by(wakings.c.sandbox_id))
-        return [SandboxId(one) for one in found.scalars()]
+        cursor = await self._connection.execute(query.order_by(wakings.c.sandbox_id))
+        return [SandboxId(sandbox_id) for sandbox_id in cursor.scalars()]
 
     async def remove(self, sandbox_id: SandboxId) -> None:
         """See the port."""
@@ -72,8 +72,8 @@ class SqlWakingRows(WakingRows):
     async def position(self) -> int | None:
         """See the port."""
         query = select(wakings.c.body).where(wakings.c.sandbox_id == _LOG)
-        found = (await self._connection.execute(query)).scalar_one_or_none()
-        return None if found is None else int(found)
+        stored = (await self._connection.execute(query)).scalar_one_or_none()
+        return None if stored is None else int(stored)
 
     async def set_position(self, position: int) -> None:
         """See the port."""

@@ -55,17 +55,17 @@ class SqlWatchRows(WatchRows):
 
     async def among(self, session_ids: Collection[str]) -> list[Watch]:
         """See the port."""
-        found, ids = list[Watch](), list(session_ids)
+        listed, ids = list[Watch](), list(session_ids)
         for first in range(0, len(ids), AT_ONCE):
             some = ids[first : first + AT_ONCE]
             theirs = (watches.c.session_id.in_(some), watches.c.path != _ENDED)
             query = select(watches).where(*theirs).order_by(watches.c.path)
             rows = (await self._connection.execute(query)).all()
-            found += [
+            listed += [
                 Watch(row.session_id, row.path, row.position, from_us(row.expires_us))
                 for row in rows
             ]
-        return found
+        return listed
 
     async def remove(self, session_id: str, path: str) -> None:
         """See the port."""
@@ -80,8 +80,8 @@ class SqlWatchRows(WatchRows):
     async def ended(self, session_id: str) -> bool:
         """See the port."""
         key = (watches.c.session_id == session_id, watches.c.path == _ENDED)
-        found = await self._connection.execute(select(watches.c.path).where(*key))
-        return found.first() is not None
+        cursor = await self._connection.execute(select(watches.c.path).where(*key))
+        return cursor.first() is not None
 
     async def forget(self, before: datetime) -> None:
         """See the port."""

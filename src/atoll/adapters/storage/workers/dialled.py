@@ -117,34 +117,34 @@ class SqlHostLeaseRows(HostLeaseRows):
     async def get(self, key: WorkerKey, epoch: int) -> HostLease | None:
         """See the port."""
         table = host_leases.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.body).where(table.key == key, table.epoch == epoch)
         )
-        return _lease(found.scalar())
+        return _lease(cursor.scalar())
 
     async def newest(self, key: WorkerKey) -> HostLease | None:
         """See the port."""
         table = host_leases.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.body).where(table.key == key).order_by(table.epoch.desc()).limit(1)
         )
-        return _lease(found.scalar())
+        return _lease(cursor.scalar())
 
     async def by_mark(self, mark: str) -> HostLease | None:
         """See the port."""
         table = host_leases.c
-        found = await self._connection.execute(select(table.body).where(table.mark == mark))
-        return _lease(found.scalar())
+        cursor = await self._connection.execute(select(table.body).where(table.mark == mark))
+        return _lease(cursor.scalar())
 
     async def of_desktop(self, desktop_id: DesktopId) -> list[HostLease]:
         """See the port."""
         table = host_leases.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.body)
             .where(table.desktop_id == desktop_id)
             .order_by(table.key, table.epoch)
         )
-        return [_leases.decode(body) for body in found.scalars()]
+        return [_leases.decode(body) for body in cursor.scalars()]
 
     async def remove(self, key: WorkerKey) -> None:
         """See the port."""
@@ -177,21 +177,21 @@ class SqlHostOfferRows(HostOfferRows):
     async def page(self, desktop_id: DesktopId, after: int, limit: int) -> list[SealedOffer]:
         """See the port."""
         table = host_offers.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(host_offers)
             .where(table.desktop_id == desktop_id, table.number > after)
             .order_by(table.number)
             .limit(limit)
         )
-        return [_offer(row) for row in found.mappings()]
+        return [_offer(row) for row in cursor.mappings()]
 
     async def everything(self) -> list[SealedOffer]:
         """See the port."""
         table = host_offers.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(host_offers).order_by(table.desktop_id, table.number)
         )
-        return [_offer(row) for row in found.mappings()]
+        return [_offer(row) for row in cursor.mappings()]
 
     async def remove(self, key: WorkerKey, epoch: int, request_id: str) -> None:
         """See the port."""
@@ -214,12 +214,12 @@ class SqlHostEntryRows(HostEntryRows):
             {
                 "key": key,
                 "epoch": epoch,
-                "n": one.n,
-                "request_id": one.request_id,
-                "at_us": to_us(one.at),
-                "body": storable(_written(one)),
+                "n": entry.n,
+                "request_id": entry.request_id,
+                "at_us": to_us(entry.at),
+                "body": storable(_written(entry)),
             }
-            for one in entries
+            for entry in entries
         ]
         if rows:
             await self._connection.execute(insert(host_entries), rows)
@@ -239,29 +239,29 @@ class SqlHostEntryRows(HostEntryRows):
             last = n
         if last == after:
             return []
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(host_entries).where(*these, table.n <= last).order_by(table.n)
         )
-        return [_entry(row) for row in found.mappings()]
+        return [_entry(row) for row in cursor.mappings()]
 
     async def size(self, key: WorkerKey, epoch: int) -> int:
         """See the port."""
         table = host_entries.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(func.sum(func.length(table.body))).where(table.key == key, table.epoch == epoch)
         )
-        return int(found.scalar() or 0)
+        return int(cursor.scalar() or 0)
 
     async def answer(self, key: WorkerKey, epoch: int, request_id: str) -> HostEntry | None:
         """See the port."""
         table = host_entries.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(host_entries)
             .where(table.key == key, table.epoch == epoch, table.request_id == request_id)
             .order_by(table.n)
             .limit(1)
         )
-        row = found.mappings().first()
+        row = cursor.mappings().first()
         return None if row is None else _entry(row)
 
     async def free(self, key: WorkerKey, epoch: int, upto: int) -> None:

@@ -54,15 +54,15 @@ class SqlWorkerSummaryRows(WorkerSummaryRows):
         """See the port."""
         if not keys:
             return {}
-        found = await self._connection.execute(_progress().where(workers.c.key.in_(keys)))
-        return {one.key: one for one in map(_read, found)}
+        cursor = await self._connection.execute(_progress().where(workers.c.key.in_(keys)))
+        return {progress.key: progress for progress in map(_read, cursor)}
 
     async def behind(self, limit: int) -> list[Progress]:
         """See the port."""
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             _progress().where(_derived != _newest()).order_by(workers.c.key).limit(limit)
         )
-        return list(map(_read, found))
+        return list(map(_read, cursor))
 
     async def put(self, progress: Progress) -> None:
         """See the port."""

@@ -169,19 +169,19 @@ class SqlWorkerRows(SqlRecords[WorkerRecord, WorkerKey], WorkerRows):
     ) -> list[tuple[WorkerRecord, Sandbox | None]]:
         """See the port."""
         table = workers.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.body)
             .where(table.org_id == org_id, table.settled == 0)
             .order_by(table.created_us.desc(), table.key.desc())
             .limit(limit)
         )
-        records = [self.records.decode(body) for body in found.scalars()]
-        ids = [one.sandbox_id for one in records if one.sandbox_id is not None]
+        records = [self.records.decode(body) for body in cursor.scalars()]
+        ids = [record.sandbox_id for record in records if record.sandbox_id is not None]
         rows = await self._connection.execute(
             select(sandboxes.c.id, sandboxes.c.body).where(sandboxes.c.id.in_(ids))
         )
         there = {row.id: _sandboxes.decode(row.body) for row in rows}
-        return [(one, there.get(one.sandbox_id)) for one in records]
+        return [(record, there.get(record.sandbox_id)) for record in records]
 
 
 class SqlWorkerRequestRows(WorkerRequestRows):
@@ -194,8 +194,8 @@ class SqlWorkerRequestRows(WorkerRequestRows):
         """See the port."""
         table = worker_requests.c
         this = (table.key == record.key, table.request_id == record.request_id)
-        found = await self._connection.execute(select(table.n).where(*this))
-        number = found.scalar()
+        cursor = await self._connection.execute(select(table.n).where(*this))
+        number = cursor.scalar()
         if number is None:
             newest = await self._connection.execute(
                 select(func.coalesce(func.max(table.n), 0)).where(table.key == record.key)
@@ -216,19 +216,19 @@ class SqlWorkerRequestRows(WorkerRequestRows):
     async def get(self, key: WorkerKey, request_id: str) -> RequestRecord | None:
         """See the port."""
         table = worker_requests.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.body).where(table.key == key, table.request_id == request_id)
         )
-        body = found.scalar()
+        body = cursor.scalar()
         return None if body is None else _read(key, body)
 
     async def open(self, key: WorkerKey) -> list[RequestRecord]:
         """See the port."""
         table = worker_requests.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.body).where(table.key == key, table.answered == 0).order_by(table.n)
         )
-        return [_read(key, body) for body in found.scalars()]
+        return [_read(key, body) for body in cursor.scalars()]
 
 
 class SqlWorkerEventRows(WorkerEventRows):
@@ -251,13 +251,13 @@ class SqlWorkerEventRows(WorkerEventRows):
     async def page(self, key: WorkerKey, after: int, limit: int) -> list[WorkerEvent]:
         """See the port."""
         table = events.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(events)
             .where(table.stream == worker_stream(key), table.seq > after)
             .order_by(table.seq)
             .limit(limit)
         )
-        return list(map(_event, found))
+        return list(map(_event, cursor))
 
     async def last(self, key: WorkerKey) -> int:
         """See the port."""
@@ -268,24 +268,24 @@ class SqlWorkerEventRows(WorkerEventRows):
         return await self._end(func.min(events.c.seq), key) or 1
 
     async def _end(self, number: ColumnElement[int], key: WorkerKey) -> int | None:
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(number).where(events.c.stream == worker_stream(key))
         )
-        return found.scalar_one()
+        return cursor.scalar_one()
 
     async def remove(self, key: WorkerKey, before: int) -> int:
         """See the port."""
         table = events.c
-        kept = min(before, await self.last(key))
+        bound = min(before, await self.last(key))
         done = await self._connection.execute(
-            delete(events).where(table.stream == worker_stream(key), table.seq < kept)
+            delete(events).where(table.stream == worker_stream(key), table.seq < bound)
         )
         return done.rowcount
 
     async def aged(self, before: datetime, limit: int) -> list[tuple[WorkerKey, int]]:
         """See the port."""
-        found = await self._connection.execute(aged_of(before, limit))
-        return [(WorkerKey(stream.removeprefix(WORKER_STREAMS)), seq) for stream, seq in found]
+        cursor = await self._connection.execute(aged_of(before, limit))
+        return [(WorkerKey(stream.removeprefix(WORKER_STREAMS)), seq) for stream, seq in cursor]
 
     async def lost(self, org_id: OrgId, since: datetime, limit: int) -> list[WorkerEvent]:
         """See the port."""
@@ -299,7 +299,7 @@ class SqlWorkerEventRows(WorkerEventRows):
             )
             .scalar_subquery()
         )
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(start)
             .select_from(loss)
             .join(start, and_(start.c.stream == loss.c.stream, start.c.seq == begun))
@@ -307,7 +307,7 @@ class SqlWorkerEventRows(WorkerEventRows):
             .order_by(loss.c.at_us.desc(), loss.c.stream, loss.c.seq)
             .limit(limit)
         )
-        return list(map(_event, found))
+        return list(map(_event, cursor))
 
 
 class SqlWorkerArtifactRows(WorkerArtifactRows):
@@ -335,10 +335,10 @@ class SqlWorkerArtifactRows(WorkerArtifactRows):
     async def list(self, key: WorkerKey) -> list[WorkerArtifact]:
         """See the port."""
         table = worker_artifacts.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.body).where(table.key == key).order_by(table.at_us, table.name)
         )
-        return [_artifacts.decode(body) for body in found.scalars()]
+        return [_artifacts.decode(body) for body in cursor.scalars()]
 
     async def remove(self, before: datetime, key: WorkerKey | None = None) -> int:
         """See the port."""
