@@ -141,7 +141,7 @@ LOOK_ALIKE = {
 def _named_by_tests() -> dict[str, Acts]:
     """Return what the tests of routes name as `ACTS`, with the place of each test."""
     found: dict[str, Acts] = {}
-    for path in sorted((ROOT / "tests/surfaces/http").glob("*/test_*.py")):
+    for path in sorted((ROOT / "tests/surfaces/http").rglob("test_*.py")):
         place = path.relative_to(ROOT)
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ACTS":
