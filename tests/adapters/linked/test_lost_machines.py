@@ -9,9 +9,10 @@ from typing import Any, cast
 
 import pytest
 
-from atoll.adapters.extensions.microvm.backend import MicrovmBackend
+from atoll.adapters.extensions.microvm.backend import NAME, MicrovmBackend
 from atoll.adapters.extensions.microvm.entry import microvm_backend
-from atoll.adapters.linked.extension import INIT_GONE, LinkedExtension, LinkedSettings
+from atoll.adapters.linked.end_reasons import INIT_GONE
+from atoll.adapters.linked.extension import WALL, LinkedExtension, LinkedSettings
 from atoll.domain.errors import Invalid, Unavailable
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.ids import SandboxId
@@ -59,8 +60,11 @@ class _Knowing(MicrovmBackend):
 
     cause_known: str = "its container was removed"
     failures: float = 0
+    silent: str = ""
 
-    async def cause(self, _box: FarBox) -> str | None:
+    async def cause(self, box: FarBox) -> str | None:
+        if box.sandbox_id == self.silent:
+            await asyncio.Event().wait()
         if self.failures:
             self.failures -= 1
             raise Unavailable("its host is away")
@@ -79,15 +83,27 @@ async def test_end_of_everything_inside_is_told_with_what_its_backend_knows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failures: float, cause: str
 ) -> None:
     """A daemon that ended everything may be on its way back when it is asked."""
-    monkeypatch.setattr("atoll.adapters.linked.extension.CAUSE_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr("atoll.adapters.linked.end_reasons.CAUSE_PAUSE_SECONDS", 0.001)
     if failures == math.inf:
-        monkeypatch.setattr("atoll.adapters.linked.extension.CAUSE_SECONDS", 0.05)
+        monkeypatch.setattr("atoll.adapters.linked.end_reasons.CAUSE_SECONDS", 0.05)
     plain = microvm_backend(ExtensionSetup(tmp_path, "atoll-test"))
     backend = _Knowing(plain.home, plain.programs, plain.disks, failures=failures)
     extension = LinkedExtension(LinkedSettings(tmp_path), backend)
     box = wire.Box(BOX.sandbox_id, 1, live=False, socket="", host_uid=0, reason=INIT_GONE)
     extension._link = cast("Any", _Records(box))
     assert await extension.why_ended(BOX.sandbox_id) == f"{INIT_GONE} ({cause})"
+
+
+async def test_cause_of_one_end_keeps_no_other_waiting(tmp_path: Path) -> None:
+    plain = microvm_backend(ExtensionSetup(tmp_path, "atoll-test"))
+    backend = _Knowing(plain.home, plain.programs, plain.disks, silent=BOX.sandbox_id)
+    extension = LinkedExtension(LinkedSettings(tmp_path), backend)
+    other = SandboxId("sb_bbbbbbbbbbbbbbbb")
+    extension._link = cast("Any", _Deaths(BOX.sandbox_id, other))
+    ends = extension.ended()
+    async with asyncio.timeout(5):
+        assert (await anext(ends)).sandbox_id == other
+    await ends.aclose()  # type: ignore[attr-defined]
 
 
 class _Records:
@@ -99,6 +115,26 @@ class _Records:
     async def boxes(self, _wall: str) -> AsyncIterator[wire.Box]:
         for box in self._boxes:
             yield box
+
+
+class _Deaths(_Records):
+    """A zygote that reports ends of everything inside."""
+
+    def __init__(self, *sandboxes: str) -> None:
+        boxes = [
+            wire.Box(sandbox, 1, live=False, socket="", host_uid=0, backend=NAME)
+            for sandbox in sandboxes
+        ]
+        super().__init__(*boxes)
+        self._reports = [wire.Ended(sandbox, 1, INIT_GONE, wall=WALL) for sandbox in sandboxes]
+
+    async def next_end(self) -> wire.Ended:
+        if not self._reports:
+            await asyncio.Event().wait()
+        return self._reports.pop(0)
+
+    async def lives(self, _sandbox: str, _wall: str) -> bool:
+        return False
 
 
 async def test_end_of_a_machine_is_no_end_of_the_next_start(tmp_path: Path) -> None:

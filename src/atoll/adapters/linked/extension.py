@@ -10,8 +10,10 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from atoll.adapters.linked.carriers import CarriedLink, Carriers
+from atoll.adapters.linked.end_reasons import explain_end
 from atoll.adapters.zygote.environment import environment_with_image
 from atoll.adapters.zygote.link import ZygoteLink
 from atoll.adapters.zygote.probe import check_health
@@ -21,7 +23,6 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.profile.demands import MOUNTS, PTYS, ROOT, SUDO
 from atoll.domain.profile.profile import Profile
 from atoll.domain.wall.isolation import Isolation
-from atoll.domain.wall.runtime_end import END_REASONS, RuntimeEnd
 from atoll.ports.extension import (
     Capabilities,
     CleanupReport,
@@ -37,7 +38,6 @@ from atoll.ports.extension import (
 from atoll.ports.far import (
     FarBackend,
     FarBox,
-    FarCauses,
     FarMirrors,
     FarPlace,
     FarRelocates,
@@ -47,10 +47,9 @@ from atoll.wire.link.handshake import KEY_BYTES
 from atoll.wire.words.walls import IsolationLevel
 from atoll.wire.zygote import messages as wire
 
-WALL = "link"
+WALL: Final = "link"
 START_SECONDS = 60.0
 STOP_SECONDS = 60.0
-CAUSE_SECONDS, CAUSE_PAUSE_SECONDS = 8.0, 0.5
 READY_SECONDS = 130.0
 """A runtime answers once the first stream came and init said READY."""
 
@@ -70,12 +69,6 @@ IGNORED = (
 _ISOLATION = "isolation."
 _FAR = "far."
 _LIVE = "live"
-INIT_GONE = END_REASONS[RuntimeEnd.INIT_GONE]
-_OURS = "the runtime "
-"""The beginning of a reason that is our runtime's end, not that of what is inside."""
-
-_ZYGOTES = "Atoll's zygote "
-"""The beginning of a reason that is the end of this machine's zygote, and of its runtimes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,34 +302,50 @@ class LinkedExtension:
             await self.backend.refresh(holding, source)
 
     async def ended(self) -> AsyncIterator[Ended]:
-        """Yield sandboxes that ended and were not started again since."""
+        """Yield sandboxes that ended and were not started again since. The cause of one end keeps
+        no other waiting."""
         loop = asyncio.get_running_loop()
-        waiting: dict[str, asyncio.Task[Ended]] = {}
-        sources = {"death": self._next_death, "lost": self._next_lost}
+        # All of them are owned here, and cancelled below.
+        death, lost = loop.create_task(self._next_death()), loop.create_task(self._next_lost())
+        explained: set[asyncio.Task[Ended | None]] = set()
         try:
             while True:
-                for name, source in sources.items():
-                    if name not in waiting:
-                        # Owned here: cancelled below.
-                        waiting[name] = loop.create_task(source())
-                await asyncio.wait(waiting.values(), return_when=asyncio.FIRST_COMPLETED)
-                for name in [name for name, task in waiting.items() if task.done()]:
-                    yield waiting.pop(name).result()
+                tasks = (death, lost, *explained)
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                if death.done():
+                    explained.add(loop.create_task(self._explain(death.result())))
+                    death = loop.create_task(self._next_death())
+                if lost.done():
+                    end = lost.result()
+                    lost = loop.create_task(self._next_lost())
+                    yield end
+                for task in [task for task in explained if task.done()]:
+                    explained.discard(task)
+                    if (reported := task.result()) is not None:
+                        yield reported
         finally:
-            for task in waiting.values():
-                task.cancel()
-            await asyncio.gather(*waiting.values(), return_exceptions=True)
+            for waiting in (death, lost, *explained):
+                waiting.cancel()
+            await asyncio.gather(death, lost, *explained, return_exceptions=True)
 
-    async def _next_death(self) -> Ended:
+    async def _next_death(self) -> wire.Ended:
         while (death := await self._link.next_end()) is not None:
             if death.wall != WALL or not await self._is_ours(death.sandbox_id):
                 continue
             if not await self._link.lives(death.sandbox_id, WALL):
-                await self._carriers.end(death.sandbox_id)
-                box = await self._box(death.sandbox_id)
-                reason = death.reason if box is None else await self._explain(box, death.reason)
-                return Ended(SandboxId(death.sandbox_id), death.generation, reason)
+                return death
         raise Unavailable("the zygote went away and is back: compare what lives")
+
+    async def _explain(self, death: wire.Ended) -> Ended | None:
+        """Return an end with its cause; None when the sandbox was started again meanwhile."""
+        await self._carriers.end(death.sandbox_id)
+        box = await self._box(death.sandbox_id)
+        reason = death.reason
+        if box is not None:
+            reason = await explain_end(self.backend, _far_of(box), reason)
+        if await self._link.lives(death.sandbox_id, WALL):
+            return None
+        return Ended(SandboxId(death.sandbox_id), death.generation, reason)
 
     async def _forget_loss(self, sandbox_id: SandboxId) -> None:
         """Have no carrier end the former runtime, or report that, once the next start has begun."""
@@ -363,15 +372,7 @@ class LinkedExtension:
         box = await self._box(sandbox_id)
         if box is None or box.live or not box.reason:
             return None
-        return await self._explain(box, box.reason)
-
-    async def _explain(self, box: wire.Box, reason: str) -> str:
-        """Return the reason of an end, with the cause that its backend knows."""
-        reason = _reason_of_loss(reason)
-        if reason != INIT_GONE or not isinstance(self.backend, FarCauses):
-            return reason
-        cause = await _wait_for_cause(self.backend, _far_of(box))
-        return f"{reason} ({cause})" if cause else reason
+        return await explain_end(self.backend, _far_of(box), box.reason)
 
     def trouble_of(self, sandbox_id: SandboxId) -> str | None:
         """Return why the machine of a sandbox cannot be reached now; None while it can."""
@@ -431,28 +432,6 @@ class RelocatingExtension(LinkedExtension):
         if not isinstance(self.backend, FarRelocates):
             raise Failed(f"{self.name} cannot bring files from one host to another")
         return self.backend
-
-
-async def _wait_for_cause(backend: FarCauses, box: FarBox) -> str | None:
-    """Return the cause of an end, also from a daemon that is on its way back; the words of the last
-    failure where nobody can be asked in time."""
-    failure = None
-    with suppress(TimeoutError):
-        async with asyncio.timeout(CAUSE_SECONDS):
-            while True:
-                try:
-                    return await backend.cause(box)
-                except AtollError as error:
-                    failure = error.message
-                await asyncio.sleep(CAUSE_PAUSE_SECONDS)
-    return failure
-
-
-def _reason_of_loss(reason: str) -> str:
-    """Return the reason of an end, which for a runtime's says that its programs may run on."""
-    if reason.startswith(_ZYGOTES):
-        return f"{reason}: its programs run on"
-    return f"runtime lost ({reason}); its programs run on" if reason.startswith(_OURS) else reason
 
 
 def _handle(box: wire.Box) -> Handle:
