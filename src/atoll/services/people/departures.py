@@ -23,7 +23,8 @@ from atoll.domain.workers.dialled import LeaseState
 from atoll.ports import ApprovalQuery, Transaction
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
-from atoll.services.logins.agent_logins import AgentLogins, LoginGrant
+from atoll.services.logins.agent_logins import AgentLogins
+from atoll.services.logins.steps import LoginGrant
 from atoll.services.people.dashboard_owners import leave
 from atoll.services.people.shares import end_link
 from atoll.services.policies.policy_push import PolicyPush

@@ -14,9 +14,10 @@ from atoll.ports import Vault
 from atoll.ports.clock import Clock
 from atoll.ports.outside.issuer import AgentIssuer
 from atoll.services.ground import Ground
-from atoll.services.logins.agent_logins import AgentLogins, Push
+from atoll.services.logins.agent_logins import AgentLogins
 from atoll.services.logins.lent import ExposureRules
 from atoll.services.logins.settings import AgentLoginSettings
+from atoll.services.logins.steps import Push
 from atoll.services.logins.upkeep import LoginServices, LoginUpkeep
 from atoll.services.task_runner import TaskRunner
 
