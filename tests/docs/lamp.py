@@ -185,7 +185,8 @@ def list_(invocation: Invocation) -> None:
         say(lamp.name)
 ''',
 }
-"""The text of each file, by its path below the package. The view is the eighth."""
+"""The text of each file, by its path below the package. The view, which no test adds, is the
+eighth."""
 
 LINES: Final = (
     (

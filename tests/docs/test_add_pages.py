@@ -337,7 +337,7 @@ def test_noun_lies_where_the_page_says() -> None:
         assert "async def check_" in (ROOT / "tests/adapters/storage/rows" / file).read_text()
 
 
-def test_noun_is_eight_files_and_four_lines(scratch: Scratch) -> None:
+def test_noun_is_the_files_and_lines_of_the_page(scratch: Scratch) -> None:
     versions = (SOURCE / "adapters/storage/migrations/versions").glob("r0*.py")
     before = max(path.name for path in versions)[1:5]
     for file, text in lamp.FILES.items():
