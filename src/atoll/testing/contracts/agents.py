@@ -175,6 +175,12 @@ class AgentShelfContract:
         with pytest.raises(NotFound):
             shelf.remove("acp:own", None)
 
+    def test_agents_of_two_names_are_both_added(self, shelf: AgentShelf) -> None:
+        names = {"acp:one", "acp:two"}
+        for name in sorted(names):
+            shelf.add(NewAgent(name, command="own acp", checked=False), lambda _line: None)
+        assert names <= {program.agent.name for program in shelf.list()}
+
     @pytest.mark.parametrize(
         "wanted",
         [

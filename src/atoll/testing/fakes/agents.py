@@ -123,7 +123,7 @@ class FakeAgentShelf:
     ) -> Layer:
         """See the port. Its registries have every package, in the version 1.0."""
         definition = read_definition(wanted)
-        if any(definition.name == definition.name for definition in self.added):
+        if any(other.name == definition.name for other in self.added):
             raise Conflict(f"{wanted.name} was added already")
         if not definition.package:
             self.added.append(definition)
