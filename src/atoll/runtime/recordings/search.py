@@ -40,17 +40,17 @@ async def search(wanted: SearchQuery, terminals: Terminals, recordings: Recordin
     named = wanted.terminal_id
     if named is not None and named not in {recording.terminal_id for recording in recordings.all()}:
         terminals.get(named)
-    matches = Matches([], complete=True)
+    result = Matches([], complete=True)
     try:
         async with asyncio.timeout(SEARCH_SECONDS):
             async for match in _everywhere(wanted, terminals, recordings):
-                if len(matches.matches) >= wanted.limit:
-                    matches.complete = False
+                if len(result.matches) >= wanted.limit:
+                    result.complete = False
                     break
-                matches.matches.append(match)
+                result.matches.append(match)
     except TimeoutError:
-        matches.complete = False
-    return matches
+        result.complete = False
+    return result
 
 
 async def _everywhere(

@@ -116,10 +116,8 @@ class RecordingStore:
     def _notes(self) -> dict[str, Recording]:
         if self._known is None:
             recordings = (_read(path) for path in self._folder.glob("*.json"))
-            ordered = sorted(
-                (each for each in recordings if each), key=lambda each: each.started_at
-            )
-            self._known = {each.recording_id: each for each in ordered}
+            ordered = sorted(filter(None, recordings), key=lambda recording: recording.started_at)
+            self._known = {recording.recording_id: recording for recording in ordered}
         return self._known
 
 

@@ -83,8 +83,8 @@ class SandboxLookup:
 
     async def find(self, rows: Transaction, caller: Principal, ref: str) -> Sandbox:
         """Return a sandbox within a transaction."""
-        found = await rows.sandboxes.get(SandboxId(ref))
-        sandbox = found or await rows.sandboxes.named(caller.org_id, caller.id, ref)
+        sandbox = await rows.sandboxes.get(SandboxId(ref))
+        sandbox = sandbox or await rows.sandboxes.named(caller.org_id, caller.id, ref)
         if sandbox is None:
             raise _unknown(ref)
         seen = may_see(caller, sandbox) or await _may_give(rows, caller, sandbox)
@@ -123,8 +123,8 @@ async def _on_dashboard(rows: Transaction, caller: Principal, sandbox: Sandbox) 
     """Return whether a dashboard that the caller works on shows the sandbox."""
     if sandbox.org_id != caller.org_id or not caller.may(Capability.DASHBOARD_READ):
         return False
-    showing = await rows.dashboards.showing(sandbox.id)
-    return any(opens_sandbox(caller, one, sandbox.id) for one in showing)
+    dashboards = await rows.dashboards.showing(sandbox.id)
+    return any(opens_sandbox(caller, dashboard, sandbox.id) for dashboard in dashboards)
 
 
 def _unknown(ref: str) -> NotFound:

@@ -79,7 +79,7 @@ class LiveLog:
                     return
                 await self._store()
 
-    async def taken(self, *last: str) -> tuple[LogLine, ...]:
+    async def take_rest(self, *last: str) -> tuple[LogLine, ...]:
         """End, and return the lines that are left to be stored; then those of `last`, which count
         only once they are stored."""
         self.close()
@@ -163,7 +163,7 @@ class Startups:
             await self._report_failure(sandbox, reason, live, outcomes)
         else:
             noted = self._rerouting.noted(Tried(sandbox, began))
-            reached, lines = up.reached(work.generation), await live.taken()
+            reached, lines = up.reached(work.generation), await live.take_rest()
             ready = await outcomes.outcome(sandbox.id, reached, lines, also=noted)
             self._count(sandbox, "ready")
             self._follow(sandbox, ready, up, outcomes)
@@ -199,7 +199,7 @@ class Startups:
                 reason,
                 candidate.rented_in,
             )
-            lines = await live.taken(f"{reason} {place(candidate)} tries next.")
+            lines = await live.take_rest(f"{reason} {place(candidate)} tries next.")
             try:
                 await outcomes.outcome(sandbox.id, stimulus, lines, also=also)
             except Conflict as err:
@@ -230,7 +230,7 @@ class Startups:
     ) -> None:
         live.report(reason)
         stimulus = Broke(sandbox.generation, reason)
-        await outcomes.outcome(sandbox.id, stimulus, await live.taken(), also=also)
+        await outcomes.outcome(sandbox.id, stimulus, await live.take_rest(), also=also)
         self._count(sandbox, "failed")
 
     def _count(self, before: Sandbox, outcome: str) -> None:

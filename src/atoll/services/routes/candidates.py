@@ -96,10 +96,9 @@ class Candidates:
         """Have every backend find out what its machine gives. Before a transaction: one may have to
         ask. A backend that does not say is judged by what is known of it; one that does not answer
         in time is not asked again for a while."""
+        by_name = {extension.name: extension for extension in self._extensions.values()}
         async with asyncio.TaskGroup() as tasks:
-            for extension in {
-                extension.name: extension for extension in self._extensions.values()
-            }.values():
+            for extension in by_name.values():
                 if isinstance(extension, Examines):
                     tasks.create_task(self._examine(extension.name, extension))
 

@@ -141,9 +141,9 @@ def _ordered_commands() -> dict[str, str]:
 def _unnamed() -> list[str]:
     """Return an entry for each further module below `commands/`."""
     paths = (*_FOLDER.glob("[a-z]*.py"), *_FOLDER.glob("*/[a-z]*.py"))
-    entries = (path.relative_to(_FOLDER).with_suffix("").as_posix() for path in sorted(paths))
+    stems = (path.relative_to(_FOLDER).with_suffix("").as_posix() for path in sorted(paths))
     ordered = _ordered_commands().values()
-    return [entry for each in entries if (entry := each.replace("_", "-")) not in ordered]
+    return [entry for stem in stems if (entry := stem.replace("_", "-")) not in ordered]
 
 
 def _name_of(entry: str) -> str:
@@ -169,7 +169,8 @@ def _module_of(name: str) -> str | None:
     entry = _ordered_commands().get(name)
     if entry is None and (_FOLDER / f"{stem}.py").exists():
         return stem
-    entry = entry or next((f"{p.parent.name}/{stem}" for p in _FOLDER.glob(f"*/{stem}.py")), None)
+    paths = _FOLDER.glob(f"*/{stem}.py")
+    entry = entry or next((f"{path.parent.name}/{stem}" for path in paths), None)
     return None if entry is None else entry.replace("-", "_").replace("/", ".")
 
 

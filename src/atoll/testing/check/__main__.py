@@ -121,15 +121,15 @@ def _prepare(
     a link of ours leads there."""
     os.environ[suite_module.NAME], os.environ[suite_module.HOME] = point.name, str(home)
     os.environ[suite_module.TAG] = tag = f"atoll-check-{token_hex(4)}"
-    lent = None
+    access = None
     if options.host and "://" in options.host:
         os.environ[suite_module.HOST] = asyncio.run(_pin_key(home, options.host, tag))
     elif options.host:
-        lent = read_access(_home_of(options), f"ext.{point.name}")
-        os.environ[suite_module.HOST] = find_host(lent, options.host)
+        access = read_access(_home_of(options), f"ext.{point.name}")
+        os.environ[suite_module.HOST] = find_host(access, options.host)
     name, able, linked = asyncio.run(_look())
     if able.pricing != SELF_HOSTED and options.home and not os.environ.get(suite_module.KEY):
-        suite_module.VAULT += (lent or read_access(options.home, name)).keys
+        suite_module.VAULT += (access or read_access(options.home, name)).keys
     os.environ[suite_module.IMAGE] = options.image
     os.environ[suite_module.COMPOSE] = _compose_file(able, options.compose)
     return name, able, linked

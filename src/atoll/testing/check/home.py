@@ -147,9 +147,9 @@ async def _read_access(real: Path, extension: str) -> HomeAccess:
     return HomeAccess(tuple(hosts), tuple(keys))
 
 
-def find_host(lent: HomeAccess, name: str) -> str:
+def find_host(access: HomeAccess, name: str) -> str:
     """Return the address and the pinned key of a host, with a space between. Raises `NotFound`."""
-    for host in lent.hosts:
+    for host in access.hosts:
         if host.name == name and host.kind is HostKind.SSH:
             return f"{host.address} {host.host_key}"
     raise NotFound(f"the home has no host {name[:80]!r} that SSH reaches", field="host")

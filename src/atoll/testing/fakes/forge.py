@@ -99,7 +99,9 @@ class FakeForge:
     def settle(self, pull: PullRequest, state: PullState) -> None:
         """Merge or close a pull request, as a person does at the site."""
         for there in self.kept.values():
-            there.pulls = [replace(p, state=state) if p == pull else p for p in there.pulls]
+            there.pulls = [
+                replace(other, state=state) if other == pull else other for other in there.pulls
+            ]
 
     def _enter(self, at: ForgeRepository) -> None:
         self.tokens.append(at.token)

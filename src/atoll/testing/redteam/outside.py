@@ -186,8 +186,10 @@ def approvals(target: AttackTarget, canaries: Canaries) -> str:
 def _questions(target: AttackTarget, host: str) -> list[dict[str, str]]:
     deadline = time.monotonic() + SLOW_SECONDS
     while time.monotonic() < deadline:
-        page = target.ask("GET", "/v1/approvals?state=pending").document or {}
-        asked = [approval for approval in page.get("approvals", ()) if host in json.dumps(approval)]
+        listing = target.ask("GET", "/v1/approvals?state=pending").document or {}
+        asked = [
+            approval for approval in listing.get("approvals", ()) if host in json.dumps(approval)
+        ]
         if asked:
             return asked
         time.sleep(0.1)

@@ -8,7 +8,7 @@ from atoll.domain.agents.card import CardKind, CardState, Draft, Yielded
 from atoll.domain.agents.conversation import AgentEvent
 from atoll.domain.agents.threads.items import MAX_PIECES
 from atoll.domain.agents.threads.questions import Names, Questions
-from atoll.domain.agents.threads.thread import ThreadEvents, carried
+from atoll.domain.agents.threads.thread import ThreadEvents, carry_message
 from tests.domain.agents.threads.story import told
 
 RUNNING, DONE = CardState.RUNNING, CardState.DONE
@@ -193,9 +193,12 @@ def test_question_is_about_an_item_and_is_withdrawn_with_its_turn() -> None:
 
 def test_last_event_of_a_message_carries_it() -> None:
     one, two = AgentEvent("a", {}), AgentEvent("b", {}, "q")
-    assert carried((one, two), "t", durable=True) == (one, AgentEvent("b", {}, "q", native=True))
-    assert carried((), "t", durable=True) == (
+    assert carry_message((one, two), "t", durable=True) == (
+        one,
+        AgentEvent("b", {}, "q", native=True),
+    )
+    assert carry_message((), "t", durable=True) == (
         AgentEvent("agent/message", {"threadId": "t"}, native=True),
     )
-    assert carried((one,), "t", durable=False) == (one,)
-    assert carried((), "t", durable=False) == ()
+    assert carry_message((one,), "t", durable=False) == (one,)
+    assert carry_message((), "t", durable=False) == ()

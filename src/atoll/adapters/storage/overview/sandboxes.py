@@ -22,9 +22,9 @@ _decoder = msgspec.json.Decoder(Sandbox)
 _COUNTS = tuple(counter.name for counter in fields(DoorCounts))
 
 
-def _sum(left: str, other: str) -> ColumnElement[int]:
+def _sum(left: str, right: str) -> ColumnElement[int]:
     table = sandbox_usage.c
-    return func.coalesce(table[left] + table[other], 0)
+    return func.coalesce(table[left] + table[right], 0)
 
 
 _COLUMNS: Mapping[SortKey, ColumnElement[Any]] = {

@@ -45,7 +45,7 @@ from atoll.domain.agents.lenient_json import (
 from atoll.domain.agents.settings import SettingName
 from atoll.domain.agents.threads import requests
 from atoll.domain.agents.threads.questions import PREFIX, CardAnswer, Names, Questions, decide
-from atoll.domain.agents.threads.thread import carried, turn_of
+from atoll.domain.agents.threads.thread import carry_message, turn_of
 from atoll.domain.errors import AtollError, Conflict, Invalid
 
 _UNSUPPORTED = -32601
@@ -117,9 +117,11 @@ class AcpConversation:
             return self._take_request(message, method, thread, reports)
         update = update_of(message)
         events = thread.events.heard(reports, name=message_name(message))
-        carried_events = carried(events, thread.session, durable=not is_live(update, events))
+        carried_events = carry_message(events, thread.session, durable=not is_live(update, events))
         return Step(
-            thread.shown(reports), settings=self._settings.told(update), events=carried_events
+            thread.prefix_cards(reports),
+            settings=self._settings.told(update),
+            events=carried_events,
         )
 
     def ask(self, words: str) -> Step:
@@ -254,7 +256,7 @@ class AcpConversation:
         thread.steers.append(words)
         reports = thread.cards.steered(words)
         return Step(
-            said=(*cancelled.said, *thread.shown(reports)),
+            said=(*cancelled.said, *thread.prefix_cards(reports)),
             send=cancelled.send,
             replies=requests.answered(key, turnId=thread.events.turn),
             events=cancelled.events + thread.events.heard(reports, name=self._names.fresh()),
@@ -273,7 +275,7 @@ class AcpConversation:
         events = thread.events.begins(turn) + thread.events.heard(reports, name=turn)
         named = thread.session if self._sessions.loads else ""
         return Step(
-            thread.shown(reports), (self._send_prompt(thread, words),), named, events=events
+            thread.prefix_cards(reports), (self._send_prompt(thread, words),), named, events=events
         )  # fmt: skip
 
     def _send_prompt(self, thread: AcpThread, words: str) -> Outgoing:
@@ -297,7 +299,7 @@ class AcpConversation:
             reason, error = "cancelled", ""
         steers, thread.steers = "\n".join(thread.steers), []
         if steers and not error:
-            carried_events = carried((), thread.session, durable=True)
+            carried_events = carry_message((), thread.session, durable=True)
             return Step(send=(self._send_prompt(thread, steers),), events=carried_events)
         thread.working = False
         reports = thread.cards.ended(reason, error)
@@ -305,8 +307,8 @@ class AcpConversation:
         # Another thread may still be at its turn: nobody is to type into that.
         more = () if self._threads.working is None else (Began(),)
         return Step(
-            said=(*thread.shown(reports), *more),
-            events=carried(events, thread.session, durable=True),
+            said=(*thread.prefix_cards(reports), *more),
+            events=carry_message(events, thread.session, durable=True),
         )
 
     def _cancel(self, thread: AcpThread) -> Step:
@@ -330,17 +332,17 @@ class AcpConversation:
         number, name, params = message["id"], name_of(message, "id"), part(message, "params")
         if method not in (PERMISSION, FORM):
             error: dict[str, Value] = {"code": _UNSUPPORTED, "message": f"{method} is not served"}
-            carried_events = carried((), thread.session, durable=True)
+            carried_events = carry_message((), thread.session, durable=True)
             return Step(send=(rpc(id=number, error=error),), events=carried_events)
         allows = find_allowing(parts(params, "options"))
         form = read_form(params) if method == FORM else read_questions(params)
         accepting = "" if method == FORM or form is None else allows
         remember(self._requests, name, WaitingRequest(number, thread, form, accepting))
-        shown = thread.shown(reports)
+        cards = thread.prefix_cards(reports)
         if self._settings.asks or form is not None or not allows:
             questions = None if form is None else form.worker_questions()
             events = thread.events.heard(reports, given=questions)
-            return Step(said=shown, events=carried(events, thread.session, durable=True))
+            return Step(said=cards, events=carry_message(events, thread.session, durable=True))
         # Approve at once where everything is allowed; the card shows the request.
         del self._requests[name]
         answered = thread.cards.answered(name, accepted=True)
@@ -349,8 +351,8 @@ class AcpConversation:
             for report in reports
             if isinstance(report, Draft) and not report.id.startswith(PREFIX)
         ]
-        carried_events = carried(thread.events.heard(tool), thread.session, durable=True)
-        return Step((*shown, *answered), (select(number, allows),), events=carried_events)
+        carried_events = carry_message(thread.events.heard(tool), thread.session, durable=True)
+        return Step((*cards, *answered), (select(number, allows),), events=carried_events)
 
     def _respond(self, key: str, params: Message) -> Step:
         """Answer a question, unless its card was answered before."""

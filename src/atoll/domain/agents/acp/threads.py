@@ -31,7 +31,7 @@ class AcpThread:
     steers: list[str] = field(default_factory=list)
     preview: str = ""
 
-    def shown(self, reports: Iterable[AgentReport]) -> tuple[AgentReport, ...]:
+    def prefix_cards(self, reports: Iterable[AgentReport]) -> tuple[AgentReport, ...]:
         """Return reports for the cards of the whole conversation."""
         if not self.prefix:
             return tuple(reports)

@@ -26,7 +26,7 @@ from atoll.domain.agents.lenient_json import Message, part, parts, remember, tex
 from atoll.domain.agents.settings import SettingName
 from atoll.domain.agents.threads import requests
 from atoll.domain.agents.threads.questions import PREFIX, CardAnswer, Names, Questions, decide
-from atoll.domain.agents.threads.thread import ThreadEvents, carried, thread_of, turn_of
+from atoll.domain.agents.threads.thread import ThreadEvents, carry_message, thread_of, turn_of
 from atoll.domain.errors import Invalid
 
 _LIVE = frozenset({"stream_event", "control_response", "keep_alive"})
@@ -81,7 +81,7 @@ class ClaudeConversation:
             events += self._thread.heard(step.said, name=self._name_of(message), given=given)
         if kind == "result":
             events += self._ended()
-        carried_events = carried(events, self._thread.thread, durable=kind not in _LIVE)
+        carried_events = carry_message(events, self._thread.thread, durable=kind not in _LIVE)
         return replace(
             step, events=(*carried_events, *self._moved()) if kind == "result" else carried_events
         )

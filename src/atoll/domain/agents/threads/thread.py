@@ -193,7 +193,9 @@ def turn_of(turn: str, status: str = "inProgress", error: str = "") -> dict[str,
     return {"id": turn, "status": status, "items": [], "error": why}
 
 
-def carried(events: Sequence[AgentEvent], thread: str, *, durable: bool) -> tuple[AgentEvent, ...]:
+def carry_message(
+    events: Sequence[AgentEvent], thread: str, *, durable: bool
+) -> tuple[AgentEvent, ...]:
     """Return the events of one message, the last of which carries it. One without any is an event
     by itself. A piece of a text is not kept."""
     if not durable:

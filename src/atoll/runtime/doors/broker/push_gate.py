@@ -37,16 +37,14 @@ class RefusedPush:
         if self.commands is None:
             return ()
         updates = self.commands.updates
-        updates_held = tuple(
+        held = tuple(
             update
             for update in updates
             if update.ref in self.reasons and holdable(update.new, update.ref)
         )
-        whole = len(updates_held) == len(updates)
+        whole = len(held) == len(updates)
         atomic = "atomic" in self.commands.capabilities
-        return (
-            () if (atomic and not whole) or len(updates_held) > MAX_HELD_AT_ONCE else updates_held
-        )
+        return () if (atomic and not whole) or len(held) > MAX_HELD_AT_ONCE else held
 
     def report(self, held: HeldRefs = NOTHING_HELD) -> bytes:
         """Return git's own report of what became of each ref."""

@@ -31,8 +31,10 @@ class AgentChoice:
 
     async def run(self, up: BringUp) -> None:
         """Find the agents. Raises what their layers raise for the sandbox's own agent."""
-        able = up.extension.capabilities().spare_layers
-        up.inside = await _find_inside(self._layers, up.sandbox, up.report, spare_layers=able)
+        spare_layers = up.extension.capabilities().spare_layers
+        up.inside = await _find_inside(
+            self._layers, up.sandbox, up.report, spare_layers=spare_layers
+        )
 
 
 class OwnAgentCheck:
@@ -155,11 +157,11 @@ async def _resume_agents(
     if not sandbox.resuming or not sandbox.agents:
         return
     try:
-        listed = await client.call(list_agents())
+        listing = await client.call(list_agents())
     except AtollError as error:
         report(f"No agent was resumed: {error.message}")
         return
-    if listed.agents:
+    if listing.agents:
         # A start that was broken off had got that far.
         return
     for running in sandbox.agents:

@@ -54,17 +54,17 @@ class SignalEnd:
 Ending: TypeAlias = Detachment | ProgramEnd | ConnectionLoss | SignalEnd
 
 
-def loss_of(closed: "ConnectionEnd", target: "TerminalTarget") -> ConnectionLoss | None:
+def loss_of(end: "ConnectionEnd", target: "TerminalTarget") -> ConnectionLoss | None:
     """Return the end of a connection that closed; None when another one may go on."""
-    if target.guest and (closed.code == _REVOKED or closed.status in _REFUSED):
+    if target.guest and (end.code == _REVOKED or end.status in _REFUSED):
         return ConnectionLoss(GUEST_OVER, NOT_AUTHORISED)
-    if closed.status in _REFUSED:
+    if end.status in _REFUSED:
         return ConnectionLoss("the server refused the token: see `atoll login`", NOT_AUTHORISED)
-    if closed.status in _REDIRECTS:
+    if end.status in _REDIRECTS:
         return ConnectionLoss(_REDIRECTED, FAILED)
-    if closed.code in _ENDED and closed.reason:
-        return ConnectionLoss(closed.reason, CONFLICT)
-    return _loss_by_code(closed.code, target.name)
+    if end.code in _ENDED and end.reason:
+        return ConnectionLoss(end.reason, CONFLICT)
+    return _loss_by_code(end.code, target.name)
 
 
 def _loss_by_code(code: int, name: str) -> ConnectionLoss | None:

@@ -230,18 +230,18 @@ class AttachClient:
         pause = FIRST_PAUSE_SECONDS
         while True:
             try:
-                closed, spoke = await self._converse(locate)
+                end, spoke = await self._converse(locate)
             except AtollError as error:
                 # Looked up each time: while the server restarts, its address is not known.
-                closed, spoke = ConnectionEnd(), False
+                end, spoke = ConnectionEnd(), False
                 if not isinstance(error, Unavailable):
                     self._end(ConnectionLoss(error.message, exit_code(error)))
-            if (loss := loss_of(closed, self._target)) is not None:
+            if (loss := loss_of(end, self._target)) is not None:
                 # Trying again cannot help.
                 self._end(loss)
-            if closed.status or closed.code:
+            if end.status or end.code:
                 await self._ask(find_end_reason)
-            if closed.status == 404:
+            if end.status == 404:
                 # The sandbox is there, so it is the terminal that is not.
                 self._end(ConnectionLoss(f"the terminal of {self._target.name} is gone", NOT_FOUND))
             await self._show_notice(_LOST)

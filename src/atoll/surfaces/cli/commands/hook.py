@@ -15,7 +15,7 @@ from atoll.surfaces.cli.dispatch.verbs import Verbs
 _hook = click.argument(
     "hook",
     shell_complete=complete_from(
-        "hooks", HookList, lambda page: (hook.hook_id for hook in page.hooks)
+        "hooks", HookList, lambda listing: (hook.hook_id for hook in listing.hooks)
     ),
 )
 

@@ -36,7 +36,9 @@ def _webhook_id(context: click.Context, _parameter: click.Parameter, webhook: st
 _webhook = click.argument(
     "webhook",
     shell_complete=complete_from(
-        "webhooks", WebhookList, lambda page: (webhook.webhook_id for webhook in page.webhooks)
+        "webhooks",
+        WebhookList,
+        lambda listing: (webhook.webhook_id for webhook in listing.webhooks),
     ),
     callback=_webhook_id,
 )

@@ -56,8 +56,8 @@ def sandboxes() -> Candidates:
 def sandbox_names(api: Client, *, seconds: float) -> list[str]:
     """Return the names of the sandboxes on the first page. Raises what the API raises."""
     call = Call("GET", at("sandboxes"), timeout=seconds)
-    page = api.transport.read(SandboxPage, call).sandboxes
-    return [sandbox.name or sandbox.sandbox_id for sandbox in page]
+    page = api.transport.read(SandboxPage, call)
+    return [sandbox.name or sandbox.sandbox_id for sandbox in page.sandboxes]
 
 
 def secret_names(api: Client, *, seconds: float) -> list[str]:
@@ -75,7 +75,7 @@ def secrets() -> Candidates:
 
 def kept_trees() -> Candidates:
     """Return the kept worktrees, by id."""
-    return complete_from("kept", KeptList, lambda listing: (tree.kept_id for tree in listing.kept))
+    return complete_from("kept", KeptList, lambda listing: (work.kept_id for work in listing.kept))
 
 
 def profile_names(api: Client, *, seconds: float) -> list[str]:

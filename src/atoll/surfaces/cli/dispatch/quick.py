@@ -66,5 +66,5 @@ def _exec(environ: Mapping[str, str], name: str, argv: Sequence[str]) -> int:
     if not feed:
         body["stdin"] = ""
     started = transport.read(Exec, post("sandboxes", name, "exec", value=body))
-    following = ExecFollower(transport, name, started.exec_id, quiet=False)
-    return end_code(following.run(feed=feed, forget=True))
+    follower = ExecFollower(transport, name, started.exec_id, quiet=False)
+    return end_code(follower.run(feed=feed, forget=True))

@@ -77,12 +77,12 @@ def report(attempt: Attempt, facts: Facts) -> dict[str, str]:
 
 def _outcome(attempt: Attempt, facts: Facts) -> tuple[str, str]:
     try:
-        collect = attempt.run(facts)
+        text = attempt.run(facts)
     except SkipAttempt as why:
         return SKIPPED, str(why)
     except Exception as error:  # noqa: BLE001  the root of this process: what broke is reported
         return BROKEN, f"{type(error).__name__}: {error}"[:MAX_TEXT]
-    return (SUCCEEDED, collect[:MAX_TEXT]) if collect else (HELD, "")
+    return (SUCCEEDED, text[:MAX_TEXT]) if text else (HELD, "")
 
 
 def _read(fd: int) -> bytes:

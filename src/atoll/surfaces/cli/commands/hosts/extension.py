@@ -248,15 +248,16 @@ def reap(invocation: Invocation, *, yes: bool, as_json: bool) -> None:
         raise click.exceptions.Exit(FAILED)
 
 
-def _show(strays: StrayList) -> None:
+def _show(listing: StrayList) -> None:
     rows = [
-        (stray.extension, stray.machine, stray.sandbox_id, stray.ends_at) for stray in strays.strays
+        (stray.extension, stray.machine, stray.sandbox_id, stray.ends_at)
+        for stray in listing.strays
     ]
     if rows:
         show_table(("EXTENSION", "MACHINE", "SANDBOX", "ENDS"), rows)
     else:
         say("no machine is left behind")
-    _print_problems(strays.problems)
+    _print_problems(listing.problems)
 
 
 def _print_problems(problems: Sequence[str]) -> None:

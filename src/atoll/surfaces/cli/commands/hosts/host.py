@@ -30,7 +30,9 @@ _UNLIMITED = "-"
 
 _host = click.argument(
     "host",
-    shell_complete=complete_from("hosts", HostList, lambda page: (h.name for h in page.hosts)),
+    shell_complete=complete_from(
+        "hosts", HostList, lambda listing: (host.name for host in listing.hosts)
+    ),
 )
 
 
@@ -313,15 +315,15 @@ def _row(host: Host) -> tuple[str, ...]:
         host.name,
         host.kind,
         host.state,
-        _share(used.sandboxes, most.sandboxes),
+        _usage(used.sandboxes, most.sandboxes),
         _UNLIMITED if most.cpu is None else f"{used.cpu or 0:g}/{most.cpu:g}",
-        _share(used.memory_mb, most.memory_mb),
+        _usage(used.memory_mb, most.memory_mb),
         host.region or "-",
         host.address or "-",
     )
 
 
-def _share(used: int, most: int) -> str:
+def _usage(used: int, most: int) -> str:
     return str(used) if most < 0 else f"{used}/{most}"
 
 

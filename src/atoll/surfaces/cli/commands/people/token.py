@@ -86,7 +86,7 @@ def list_(invocation: Invocation, *, account: str | None, as_json: bool) -> None
     nargs=-1,
     required=True,
     shell_complete=complete_from(
-        "tokens", TokenList, lambda page: (token.id for token in page.tokens), ()
+        "tokens", TokenList, lambda listing: (token.id for token in listing.tokens), ()
     ),
 )
 @pass_invocation

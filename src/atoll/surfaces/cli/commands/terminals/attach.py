@@ -189,7 +189,7 @@ def attach_terminal(
     )
     if soon := end_notice(sandbox):
         note(soon)
-    return _exit_code(_attach(place, options, tty), f"atoll attach {target.name}")
+    return _report_ending(_attach(place, options, tty), f"atoll attach {target.name}")
 
 
 def attach_by_link(link: str, name: str | None, options: AttachOptions) -> int:
@@ -212,7 +212,7 @@ def attach_by_link(link: str, name: str | None, options: AttachOptions) -> int:
             target, lambda: visit.server, lambda: guest_end_reason(api, visit), fresh=False
         )
         ending = _attach(place, options, RawTty(clipboard=False))
-    return _exit_code(ending, "atoll attach LINK")
+    return _report_ending(ending, "atoll attach LINK")
 
 
 def attach_here(
@@ -231,7 +231,7 @@ def attach_here(
         return "" if folder.terminal() == held else f"the terminal of {name} was given back"
 
     place = _Place(target, lambda: server, gone, fresh=True)
-    return _exit_code(_attach(place, options, tty), f"atoll worker take {name}")
+    return _report_ending(_attach(place, options, tty), f"atoll worker take {name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +309,7 @@ def _gone_reason(api: Client, sandbox_id: str, name: str) -> str:
     return f"{name} is {state}{': ' + reason if reason else ''}"
 
 
-def _exit_code(ending: Ending, back: str) -> int:
+def _report_ending(ending: Ending, back: str) -> int:
     match ending:
         case Detachment():
             note(f"detached: come back with `{back}`")

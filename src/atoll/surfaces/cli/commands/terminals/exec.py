@@ -121,10 +121,10 @@ def _follow(
     api: Client, name: str, started: Exec, *, feed: bool, forget: bool, as_json: bool
 ) -> None:
     """Follow the command to its end, and leave with its exit code."""
-    following = ExecFollower(api.transport, name, started.exec_id, quiet=as_json)
-    ended = following.run(feed=feed, forget=forget)
+    follower = ExecFollower(api.transport, name, started.exec_id, quiet=as_json)
+    ended = follower.run(feed=feed, forget=forget)
     if as_json:
-        show_json({**ended.value, **following.captured_output()})
+        show_json({**ended.value, **follower.captured_output()})
     raise click.exceptions.Exit(end_code(ended))
 
 

@@ -205,33 +205,33 @@ class _EndSignals:
 @contextlib.contextmanager
 def _end_in_order() -> Iterator[_EndSignals]:
     """Have the signals that end a program raise `Exit` in the block."""
-    ends = _EndSignals()
+    signals = _EndSignals()
     before = {
         number: held for number in _SIGNALS if (held := signal.getsignal(number)) != signal.SIG_IGN
     }
     try:
         for number in before:
-            signal.signal(number, ends.take)
-        yield ends
+            signal.signal(number, signals.take)
+        yield signals
     finally:
         for number, held in before.items():
             signal.signal(number, held)
 
 
-def _run_editor(invocation: Invocation, copy: Path, ends: _EndSignals) -> None:
+def _run_editor(invocation: Invocation, copy: Path, signals: _EndSignals) -> None:
     setting = invocation.environ.get("VISUAL") or invocation.environ.get("EDITOR") or ""
     try:
         editor = shlex.split(setting) or ["vi"]
     except ValueError as err:
         raise Invalid(f"the editor {setting!r} cannot be read ({err}): set EDITOR") from err
-    ends.deferred = True  # an editor that nobody knows could not be ended
+    signals.deferred = True  # an editor that nobody knows could not be ended
     try:
         running = subprocess.Popen([*editor, str(copy)], env=dict(invocation.environ))
     except OSError as err:
-        ends.resume()
+        signals.resume()
         raise Failed(f"{editor[0]} cannot be run ({err.strerror}): set EDITOR") from err
     try:
-        ends.resume()
+        signals.resume()
         code = running.wait()
     except BaseException as problem:
         _end_editor(running, problem)

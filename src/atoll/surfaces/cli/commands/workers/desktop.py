@@ -25,7 +25,7 @@ _desktop = click.argument(
     "desktop",
     required=False,
     shell_complete=complete_from(
-        "desktops", DesktopList, lambda page: (desktop.name for desktop in page.desktops)
+        "desktops", DesktopList, lambda listing: (desktop.name for desktop in listing.desktops)
     ),
 )
 
