@@ -5,6 +5,7 @@ import { Specimen, Specimens } from './Specimens';
 
 const SURFACES = ['bg', 'surface', 'raised', 'sunk', 'accent-soft', 'warn-soft', 'bad-soft'];
 const INKS = ['ink', 'ink-2', 'ink-3', 'accent', 'ok', 'warn', 'bad'];
+const SIZES = ['text-display', 'text-title', 'text-large', 'text', 'text-small'];
 const EDGES = ['line', 'line-2', 'focus'];
 
 export function Foundations() {
@@ -32,9 +33,13 @@ export function Foundations() {
         </ul>
       </Specimens>
       <Specimens title="Type">
-        <Specimen state="h1 of a page" wide>
-          <p className="design-h1">An agent needs you</p>
-        </Specimen>
+        {SIZES.map((name) => (
+          <Specimen key={name} state={`--${name}`} wide>
+            <p className={`design-${name}`}>
+              An agent needs you: feat/Il10 <span>is ready</span> <b>+3 −2</b>
+            </p>
+          </Specimen>
+        ))}
         <Specimen state="text">
           <p>Commits come home as a branch.</p>
         </Specimen>
