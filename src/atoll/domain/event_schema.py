@@ -50,7 +50,7 @@ _TYPES: Mapping[str, Json] = {
         ),
         _STRINGS,
     ),
-    **dict.fromkeys(("options", "places"), _OBJECTS),
+    **dict.fromkeys(("options", "places", "trees"), _OBJECTS),
     **dict.fromkeys(("terminal_id", "until"), _STRING_OR_NULL),
     "exit": _EXIT,
     "consumer": {
@@ -66,6 +66,9 @@ _TYPES: Mapping[str, Json] = {
 }
 _EXCEPTIONS: Mapping[tuple[str, str], Json] = {
     ("agent.installed", "version"): _STRING,
+    ("work.reviewed", "mark"): _STRING_OR_NULL,
+    ("work.changed", "work_state"): _STRING_OR_NULL,
+    ("work.changed", "before"): _STRING_OR_NULL,
     ("member.changed", "before"): _STRING,
     ("profile.saved", "version"): _STRING,
     ("profile.deleted", "version"): _STRING_OR_NULL,

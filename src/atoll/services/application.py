@@ -85,6 +85,7 @@ from atoll.services.tools.waker import Waker
 from atoll.services.tools.wakings import Wakings
 from atoll.services.tools.watches import Watches
 from atoll.services.webhooks.worker import WebhookServices
+from atoll.services.work.states import WorkStates
 from atoll.services.workers.desktops import Desktops
 from atoll.services.workers.driving import WorkerDriver
 from atoll.services.workers.handing_over import Handovers
@@ -239,6 +240,13 @@ class Backends:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkServices:
+    """The use cases on the work in sandboxes."""
+
+    states: WorkStates
+
+
+@dataclass(frozen=True, slots=True)
 class Application:
     """All use cases of one control plane; made once in `wiring`."""
 
@@ -278,6 +286,7 @@ class Application:
     drive: DriveServices
     tools: ToolServices
     hooks: Hooks
+    work: WorkServices
 
     @property
     def agent_logins(self) -> AgentLogins:

@@ -537,6 +537,22 @@ export interface components {
             readonly expires_at: string;
             readonly words: string;
         };
+        /**
+         * @description The git command that stopped at a conflict and waits to be continued.
+         * @enum {string}
+         */
+        readonly ConflictKind: "rebase" | "merge" | "cherry_pick" | "revert";
+        /**
+         * @description A git command that stopped at a conflict in repository number `repo`, onto or with `onto`.
+         *     `files` are in conflict, `more` counts those left out.
+         */
+        readonly ConflictView: {
+            readonly files: readonly string[];
+            readonly kind: components["schemas"]["ConflictKind"];
+            readonly more: number;
+            readonly onto: string;
+            readonly repo: number;
+        };
         /** @description The answer that Google sent by the browser; without consent `code` is empty. */
         readonly ConsentBody: {
             /** @default  */
@@ -2016,6 +2032,20 @@ export interface components {
             readonly role: components["schemas"]["OrgRole"];
             readonly since: string;
         };
+        /**
+         * @description Ways to bring a branch into another one: by a merge commit, as one commit, or commit by
+         *     commit.
+         * @enum {string}
+         */
+        readonly MergeWay: "merge" | "squash" | "rebase";
+        /** @description A merge of repository number `repo` into a branch, whose newest commit it made `commit`. */
+        readonly MergedView: {
+            readonly at: string;
+            readonly commit: string;
+            readonly into: string;
+            readonly repo: number;
+            readonly way: components["schemas"]["MergeWay"];
+        };
         /** @description The first repository and the network, in the terms of other tools. */
         readonly MetadataView: {
             readonly branch: string | null;
@@ -2609,6 +2639,15 @@ export interface components {
             readonly pulls: readonly components["schemas"]["PullView"][];
             readonly watched: boolean;
         };
+        /** @description A pull request that was opened for repository number `repo`; `pull` is its number. */
+        readonly PullMarkView: {
+            readonly at: string;
+            readonly base: string;
+            readonly branch: string;
+            readonly pull: number;
+            readonly repo: number;
+            readonly state: components["schemas"]["PullState"];
+        };
         /**
          * @description A pull request of a branch (by default the one that is checked out) for `base` (by default
          *     the one that it began from). The branch is pushed first.
@@ -3144,6 +3183,7 @@ export interface components {
             readonly agent_catalogue: readonly string[] | null;
             readonly agents: readonly components["schemas"]["SandboxAgentView"][];
             readonly agents_inside: readonly string[] | null;
+            readonly archived_at: string | null;
             readonly consumer: components["schemas"]["Consumer"];
             readonly created_at: string;
             readonly cwd: string;
@@ -3185,6 +3225,7 @@ export interface components {
             readonly state: components["schemas"]["State"];
             readonly task: components["schemas"]["TaskView"] | null;
             readonly updated_at: string;
+            readonly work: components["schemas"]["WorkView"] | null;
             readonly workspace: components["schemas"]["WorkspaceView"];
         };
         /**
@@ -3988,6 +4029,34 @@ export interface components {
             readonly field: string;
             readonly text: string;
             readonly whose: string;
+        };
+        /**
+         * @description The state of the work in a sandbox, which is shown before the sandbox's own.
+         *
+         *     `queued`: it has not begun. `needs_you`: an agent asks, or could not go on. `to_review`: a turn
+         *     ended, and nobody has reviewed its result. `in_conflict`: a rebase or merge stopped. `reviewed`,
+         *     `merged`, `pr_open` and `pr_merged` last until the work changes. `archived`: it is put away.
+         * @enum {string}
+         */
+        readonly WorkState: "queued" | "working" | "needs_you" | "to_review" | "in_conflict" | "reviewed" | "merged" | "pr_open" | "pr_merged" | "archived";
+        /**
+         * @description The work in a sandbox; null where there is none.
+         *
+         *     `state` is shown before the sandbox's own. `mark` names the change itself: it stays the same
+         *     when that is committed or rebased. Commits, lines and files are counted in the working trees as
+         *     they are now. `conflict` waits; `merge` and `pull` are the newest.
+         */
+        readonly WorkView: {
+            readonly commits: number;
+            readonly conflict: components["schemas"]["ConflictView"] | null;
+            readonly mark: string;
+            readonly merge: components["schemas"]["MergedView"] | null;
+            readonly minus: number;
+            readonly plus: number;
+            readonly pull: components["schemas"]["PullMarkView"] | null;
+            readonly reviewed_at: string | null;
+            readonly state: components["schemas"]["WorkState"];
+            readonly uncommitted: number;
         };
         /** @description A file that an execution made: its media type, its bytes, and its SHA-256 in hexadecimal. */
         readonly WorkerArtifactView: {

@@ -96,6 +96,8 @@ INSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
         "",
         "Values of secrets or logins were put inside; `names` are all that are inside.",
     ),
+    kind("sandbox.archived", _LIFE, "", "Its person put the sandbox away; it keeps its files."),
+    kind("sandbox.revived", _LIFE, "expires_at", "Its person took the sandbox back up."),
     kind("sandbox.ends_soon", _LIFE + " expires_at", "", "The sandbox expires soon."),
     kind(
         "sandbox.unpulled",
@@ -150,6 +152,12 @@ INSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
     kind("exec.started", _INSIDE, "argv0 background", "A command was started."),
     kind("exec.exited", _INSIDE, "argv0 exit timed_out", "A command ended."),
     kind("file.changed", "sandbox_id generation n", "path act bytes", "A file was changed."),
+    kind(
+        "git.tree",
+        "sandbox_id generation n trees",
+        "",
+        "Working trees of the sandbox changed: of each its branch, counts, and a conflict.",
+    ),
     kind("port.opened", _PORT, "", "A program inside began to listen on a port."),
     kind("port.closed", _PORT, "", "Nothing listens on the port any more."),
     kind("preview.building", _PREVIEW, _SHOWN, "The set-up that builds a preview began."),

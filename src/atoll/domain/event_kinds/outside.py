@@ -147,6 +147,30 @@ OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
         "A pull request of a branch of the sandbox was opened at its forge.",
     ),
     kind(
+        "git.pull_changed",
+        "sandbox_id generation repo branch base commit pull state",
+        "",
+        "A pull request was merged or closed at its forge, or opened again.",
+    ),
+    kind(
+        "work.reviewed",
+        "sandbox_id generation mark",
+        "",
+        "A person reviewed the work (`mark` names it), or took that back (null).",
+    ),
+    kind(
+        "work.merged",
+        "sandbox_id generation repo into way commit mark",
+        "commits",
+        "A branch of the sandbox was merged into another one, inside.",
+    ),
+    kind(
+        "work.changed",
+        "sandbox_id generation work_state before",
+        "",
+        "The work in the sandbox reached another state; null where there is none.",
+    ),
+    kind(
         "agent_login.changed",
         "agent_login_id secret_id agent state",
         "in_use reason exposed_to",

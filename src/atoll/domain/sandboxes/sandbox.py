@@ -188,6 +188,7 @@ class Sandbox:
     - `accepts_open_network`: its caller agreed to a wall that cannot close its network.
     - `ancestors`: the sandboxes from whose inside it was made, its parent last; none for one that
       a person made. `share`: its doors may spend that part of what others may, as 1 to `share`.
+    - `archived_at`: since when its person has put it away; None while they have not.
     - `children_made`: the times at which sandboxes were made from inside it or below, lately.
     """
 
@@ -241,6 +242,7 @@ class Sandbox:
     ancestors: tuple[SandboxId, ...] = ()
     share: int = 1
     children_made: tuple[datetime, ...] = ()
+    archived_at: datetime | None = None
 
     @property
     def parent(self) -> SandboxId | None:

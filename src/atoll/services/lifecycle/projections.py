@@ -11,12 +11,13 @@ from datetime import timedelta
 from atoll.domain.event import Event
 from atoll.domain.projection import ModelState, Projection, StoredModel
 from atoll.domain.sandboxes.reported import AGENTS
+from atoll.domain.work.record import WORK
 from atoll.ports import Transaction
 from atoll.ports.database import Headway
 from atoll.services.ground import Ground
 from atoll.services.repetition import derive_from_news
 
-PROJECTIONS = (AGENTS,)
+PROJECTIONS = (AGENTS, WORK)
 """Every projection."""
 
 PAGE = 500

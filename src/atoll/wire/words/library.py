@@ -108,6 +108,24 @@ class SyncOutcome(StrEnum):
     CLEAN = "clean"
 
 
+class ConflictKind(StrEnum):
+    """The git command that stopped at a conflict and waits to be continued."""
+
+    REBASE = "rebase"
+    MERGE = "merge"
+    CHERRY_PICK = "cherry_pick"
+    REVERT = "revert"
+
+
+class MergeWay(StrEnum):
+    """Ways to bring a branch into another one: by a merge commit, as one commit, or commit by
+    commit."""
+
+    MERGE = "merge"
+    SQUASH = "squash"
+    REBASE = "rebase"
+
+
 ROOT_FOLDER: Final = "root"
 """The id of a drive's first folder."""
 

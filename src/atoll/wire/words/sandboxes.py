@@ -102,3 +102,23 @@ class TaskState(StrEnum):
     WAITING = "waiting"
     GIVEN = "given"
     FAILED = "failed"
+
+
+class WorkState(StrEnum):
+    """The state of the work in a sandbox, which is shown before the sandbox's own.
+
+    `queued`: it has not begun. `needs_you`: an agent asks, or could not go on. `to_review`: a turn
+    ended, and nobody has reviewed its result. `in_conflict`: a rebase or merge stopped. `reviewed`,
+    `merged`, `pr_open` and `pr_merged` last until the work changes. `archived`: it is put away.
+    """
+
+    QUEUED = "queued"
+    WORKING = "working"
+    NEEDS_YOU = "needs_you"
+    TO_REVIEW = "to_review"
+    IN_CONFLICT = "in_conflict"
+    REVIEWED = "reviewed"
+    MERGED = "merged"
+    PR_OPEN = "pr_open"
+    PR_MERGED = "pr_merged"
+    ARCHIVED = "archived"

@@ -18,6 +18,7 @@ from atoll.services.application import (
     PushServices,
     ReviewServices,
     Tenancy,
+    WorkServices,
 )
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.approvals.request_watch import RequestWatch
@@ -48,6 +49,7 @@ from atoll.services.secrets import Secrets
 from atoll.services.settings import ServiceSettings
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
+from atoll.services.work.states import WorkStates
 from atoll.wiring.control.access import Access, build_access
 from atoll.wiring.control.exchange import Exchange, build_dashboards, build_panes, build_replication
 from atoll.wiring.control.identity import people_of
@@ -119,6 +121,7 @@ def build_application(
         tools=build_tools(
             ground, events, within, tenancy, settings=settings.tools, lent=access.tools_lent
         ),
+        work=WorkServices(WorkStates(ground.store)),
         overview=build_overview(
             ground, library, sandboxes, statuses, home=home, secrets=secrets, routes=backends.routes
         ),

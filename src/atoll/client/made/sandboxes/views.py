@@ -8,6 +8,7 @@ from typing import Literal
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
 from atoll.client.made.agents.agents import AgentStatus
+from atoll.client.made.work.views import Work
 
 WorkspaceMode = Literal["mirror", "remote-canonical"]
 
@@ -215,6 +216,8 @@ class Sandbox(Shape):
     idle_reap_seconds = fields.number()
     idle_stop_seconds = fields.number()
     retained_until = fields.text()
+    archived_at = fields.text()
     kept_at = fields.text()
     poll_url = fields.text()
     agents = fields.many(SandboxAgent)
+    work = fields.one(Work)

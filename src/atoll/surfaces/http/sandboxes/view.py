@@ -9,25 +9,26 @@ from atoll.domain.errors import AWAY
 from atoll.domain.sandboxes.lifetime import ends_soon
 from atoll.domain.sandboxes.metadata import metadata_of
 from atoll.domain.sandboxes.project import SandboxProject
-from atoll.domain.sandboxes.reported import ReportedAgent
 from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox, SandboxRepo
 from atoll.domain.sandboxes.task import Task
 from atoll.ports.extension import ReachTroubles
 from atoll.services.application import Application
+from atoll.services.work.states import SandboxWork
 from atoll.surfaces.http.serving.answers import answer_of
+from atoll.surfaces.http.work.view import work_view
 from atoll.wire.api.sandboxes import views as api
 
 
 async def sandbox_view(atoll: Application, sandbox: Sandbox) -> api.SandboxView:
     """Return a sandbox as answers show it, with what its agents do."""
-    agents = await atoll.statuses.of((sandbox,))
-    return _view(_with_trouble(atoll, sandbox), agents[sandbox.id])
+    works = await atoll.work.states.of((sandbox,))
+    return _view(_with_trouble(atoll, sandbox), works[sandbox.id])
 
 
 async def sandbox_views(atoll: Application, sandboxes: Sequence[Sandbox]) -> list[api.SandboxView]:
     """Return the same for several sandboxes, without the compose files that came with them."""
-    agents = await atoll.statuses.of(sandboxes)
-    return [_view(_with_trouble(atoll, _listed(one)), agents[one.id]) for one in sandboxes]
+    works = await atoll.work.states.of(sandboxes)
+    return [_view(_with_trouble(atoll, _listed(one)), works[one.id]) for one in sandboxes]
 
 
 def _with_trouble(atoll: Application, sandbox: Sandbox) -> Sandbox:
@@ -45,7 +46,7 @@ def _listed(sandbox: Sandbox) -> Sandbox:
     return replace(sandbox, inputs=replace(sandbox.inputs, compose_bundle=None))
 
 
-def _view(sandbox: Sandbox, agents: Sequence[ReportedAgent]) -> api.SandboxView:
+def _view(sandbox: Sandbox, done: SandboxWork) -> api.SandboxView:
     profile, attachment = sandbox.profile, sandbox.attachment
     url = f"/v1/sandboxes/{sandbox.id}"
     isolation, inside = attachment.isolation, attachment.agents
@@ -71,7 +72,8 @@ def _view(sandbox: Sandbox, agents: Sequence[ReportedAgent]) -> api.SandboxView:
         idle_stop_seconds=profile.ttl.idle_stop_seconds,
         idle_reap_seconds=profile.ttl.idle_reap_seconds,
         poll_url=url,
-        agents=[answer_of(api.SandboxAgentView, one) for one in agents],
+        agents=[answer_of(api.SandboxAgentView, one) for one in done.agents],
+        work=work_view(done.work),
     )
 
 

@@ -4,6 +4,7 @@ from typing import Literal
 
 from atoll.wire.api.agents.agents import StatusView
 from atoll.wire.api.operation import Answer
+from atoll.wire.api.work.views import WorkView
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.networks import NetworkMode
 from atoll.wire.words.sandboxes import (
@@ -193,6 +194,8 @@ class SandboxView(Answer):
     idle_reap_seconds: int | None
     idle_stop_seconds: int | None
     retained_until: str | None
+    archived_at: str | None
     kept_at: str | None
     poll_url: str
     agents: list[SandboxAgentView]
+    work: WorkView | None

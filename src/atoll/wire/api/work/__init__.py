@@ -1,0 +1,1 @@
+"""Declarations of the work in sandboxes."""
