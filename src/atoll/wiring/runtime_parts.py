@@ -18,6 +18,8 @@ from atoll.runtime.doors.approvals.command_requests import CommandRequests
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.files.checkpoints import Checkpoints
 from atoll.runtime.files.files import Files
+from atoll.runtime.files.script import InsideScripts
+from atoll.runtime.files.tree_watch import TreeWatch
 from atoll.runtime.health import Activity
 from atoll.runtime.idle_end import IdleEnd
 from atoll.runtime.journal.control_plane import ControlPlane
@@ -59,10 +61,11 @@ def build_parts(
     policy, control_plane, acts = StandingPolicy(), ControlPlane(), FileActs()
     recordings, terminals = _build_terminals(boot, ground, control_plane, acts)
     execs = _build_execs(boot, ground, acts)
-    agents = _build_agents(boot, ground, terminals)
+    agents = _build_agents(boot, ground, terminals, acts)
     for part in (ground.redactions, terminals, recordings, execs, agents):
         policy.subscribe(part.apply)
     acts.subscribe(agents.recount)
+    acts.subscribe(_build_tree_watch(boot, ground).look)
     return Parts(
         terminals=terminals,
         agents=agents,
@@ -94,10 +97,24 @@ def build_parts(
     )
 
 
-def _build_agents(boot: RuntimeBoot, ground: RuntimeGround, terminals: Terminals) -> Agents:
-    """Return the agents, whose turns begin with a checkpoint of the files."""
+def _build_tree_watch(boot: RuntimeBoot, ground: RuntimeGround) -> TreeWatch:
+    """Return the watch over the working trees, which reports to the journal."""
+    scripts = InsideScripts(ground.spawner, boot.env, boot.workspace)
+    return TreeWatch(scripts.printed, ground.tasks, ground.journal.append)
+
+
+def _build_agents(
+    boot: RuntimeBoot, ground: RuntimeGround, terminals: Terminals, acts: FileActs
+) -> Agents:
+    """Return the agents, whose turns begin with a checkpoint of the files and end with a look at
+    them."""
     spawner, tasks = ground.spawner, ground.tasks
     checkpoints = Checkpoints(spawner, tasks, env=boot.env, workspace=boot.workspace)
+
+    def count(terminal: str, counted: Callable[[int, int, int], None]) -> None:
+        acts.note()
+        checkpoints.count(terminal, counted)
+
     return Agents(
         spawner,
         boot.agents,
@@ -106,7 +123,7 @@ def _build_agents(boot: RuntimeBoot, ground: RuntimeGround, terminals: Terminals
         tasks=tasks,
         clean=ground.redactions.text,
         on_turn=checkpoints.begin,
-        count=checkpoints.count,
+        count=count,
     )
 
 

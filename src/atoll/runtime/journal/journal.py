@@ -21,7 +21,14 @@ MAX_ENTRY_BYTES = 8 * 1024
 URGENT = frozenset(
     {
         *("approval.asked", "approval.used", "approval.withdrawn", "agent.status"),
-        *("git.pushed", "terminal.exited", "port.opened", "port.closed", "login.refused"),
+        *(
+            "git.pushed",
+            "git.tree",
+            "terminal.exited",
+            "port.opened",
+            "port.closed",
+            "login.refused",
+        ),
     }
 )
 """Kinds that wake readers of the journal at once: a person may be waiting, or a task for the end of
