@@ -38,7 +38,7 @@ import {
   SecretsPage,
   TeamPage,
   VisitOver,
-  Wall,
+  TerminalsPage,
   WorkersPage,
   fetchSoon,
 } from './later';
@@ -127,7 +127,7 @@ function Shell() {
     onPalette,
     onTask: () => works && beginTask(),
     onNew: () => works && onNew(null),
-    onWall: () => goTo('wall'),
+    onTerminals: () => goTo('terminals'),
     onInbox: () => goTo('inbox'),
     onBoards: () => goTo('dashboards'),
     onAdmin: () => oversees && goTo('admin'),
@@ -215,8 +215,8 @@ const PAGES: Readonly<Record<PlainPage, (at: PlainPagesProps, list: Sandboxes) =
   team: ({ onMenu }) => <TeamPage onMenu={onMenu} />,
   design: ({ onMenu }) => <DesignPage onMenu={onMenu} />,
   workers: ({ part, onMenu }) => <WorkersPage id={part} onMenu={onMenu} />,
-  wall: ({ part, ...calls }, list) => (
-    <Wall list={list} from={part} onMenu={calls.onMenu} onPalette={calls.onPalette} />
+  terminals: ({ part, ...calls }, list) => (
+    <TerminalsPage list={list} from={part} onMenu={calls.onMenu} onPalette={calls.onPalette} />
   ),
 };
 

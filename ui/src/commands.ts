@@ -72,11 +72,11 @@ export function commandsOf(place: Place): readonly Command[] {
       run: () => goTo('notifications'),
     },
     {
-      id: 'wall',
-      words: t`All terminals on a wall`,
-      note: 'W',
+      id: 'terminals',
+      words: t`All terminals side by side`,
+      note: 'T',
       icon: 'grid',
-      run: () => goTo('wall'),
+      run: () => goTo('terminals'),
     },
     ...(mayOversee(team.get())
       ? ADMIN().map(({ part, words }): Command => ({
@@ -148,7 +148,7 @@ function ofSandbox({ sandbox, onAct, onHome }: Place): readonly Command[] {
   const { sandbox_id: id, name } = sandbox;
   const home: Command = {
     id: 'home',
-    words: t`Bring its work home`,
+    words: t`Pull its work`,
     note: name,
     icon: 'branch',
     run: onHome,

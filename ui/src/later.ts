@@ -18,7 +18,9 @@ export const Invited = later(async () => (await import('./components/people/Invi
 export const SandboxView = later(async () => (await sandboxView()).SandboxView);
 export const DesignPage = later(async () => (await import('./design/DesignPage')).DesignPage);
 export const Compare = later(async () => (await import('./components/tasks/Compare')).Compare);
-export const Wall = later(async () => (await import('./components/wall/Wall')).Wall);
+export const TerminalsPage = later(
+  async () => (await import('./components/tiles/TerminalsPage')).TerminalsPage,
+);
 export const WorkersPage = later(
   async () => (await import('./components/workers/WorkersPage')).WorkersPage,
 );

@@ -9,7 +9,7 @@ import './design/parts.css';
 import './styles/fonts.css';
 import './styles/terminal.css';
 import './styles/blocks.css';
-import './styles/wall.css';
+import './styles/tiles.css';
 import './styles/people.css';
 import './styles/secrets.css';
 import './styles/inbox.css';

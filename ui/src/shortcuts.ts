@@ -6,16 +6,16 @@ interface Shortcuts {
   readonly onPalette: () => void;
   readonly onTask: () => void;
   readonly onNew: () => void;
-  readonly onWall: () => void;
+  readonly onTerminals: () => void;
   readonly onInbox: () => void;
   readonly onBoards: () => void;
   readonly onAdmin: () => void;
   readonly onFold: () => void;
 }
 
-/** Ctrl or Cmd with K opens the palette, H goes home to a new task, N makes a sandbox, W shows the
- *  wall, I the inbox, D the dashboards, A the administration, B folds the rail; / opens the palette,
- *  too. Off while `enabled` is false. */
+/** Ctrl or Cmd with K opens the palette, H goes home to a new task, N makes a sandbox, T shows the
+ *  terminals, I the inbox, D the dashboards, A the administration, B folds the rail; / opens the
+ *  palette, too. Off while `enabled` is false. */
 export function useShortcuts(enabled: boolean, keys: Shortcuts): void {
   useEffect(() => {
     if (!enabled) return;
@@ -30,13 +30,13 @@ export function useShortcuts(enabled: boolean, keys: Shortcuts): void {
       const {
         onTask: h,
         onNew: n,
-        onWall: w,
+        onTerminals: t,
         onInbox: i,
         onBoards: d,
         onAdmin: a,
         onFold: b,
       } = keys;
-      const act = { h, n, w, i, d, a, b, '/': keys.onPalette }[event.key];
+      const act = { h, n, t, i, d, a, b, '/': keys.onPalette }[event.key];
       if (act === undefined || withCommand || event.altKey) return;
       if (inside(event.target, 'input, textarea, select, [contenteditable="true"]')) return;
       event.preventDefault();

@@ -354,7 +354,7 @@ async def test_network_is_switched_and_a_refused_host_allowed_from_the_page(
         await expect(dialog.get_by_text("Nothing leaves but model calls")).to_be_visible()
         await ann.keyboard.press("Escape")
         await expect(ann.get_by_role("button", name="network none")).to_be_visible()
-        await ann.get_by_role("button", name=re.compile("wall")).click()
+        await ann.get_by_role("button", name=re.compile("isolation")).click()
         await expect(ann.get_by_text("sudo allowlist")).to_be_visible()
 
 

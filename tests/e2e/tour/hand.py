@@ -127,7 +127,7 @@ class Keys:
             await self.page.wait_for_timeout(200)  # a key that was taken has no effect at once
 
     async def bring_home(self) -> None:
-        await self.press(self.page.get_by_role("button", name="Bring home"))
+        await self.press(self.page.get_by_role("button", name="Pull", exact=True))
 
     async def comment(self, diff: Locator, word: str, words: str) -> None:
         keys = self.page.keyboard
@@ -186,7 +186,7 @@ class Touch:
 
     async def bring_home(self) -> None:
         await self.page.get_by_role("button", name="Commands").last.tap()
-        await self.page.get_by_role("option", name="Bring its work home").tap()
+        await self.page.get_by_role("option", name="Pull its work").tap()
 
     async def comment(self, diff: Locator, word: str, words: str) -> None:
         row = diff.locator(".diff-row", has_text=word).first

@@ -154,7 +154,7 @@ class Tour:
         page, hand = self.page, self.hand
         await self.open(task)
         await hand.bring_home()
-        dialog = page.get_by_role("dialog", name=f"Bring {self.names[task.branch]} home")
+        dialog = page.get_by_role("dialog", name=f"Pull from {self.names[task.branch]}")
         await expect(dialog.get_by_text("A checkout of this repository waits")).to_be_visible()
         await hand.press(dialog.get_by_role("button", name="Pull into my checkout"))
         pulls = dialog.get_by_role("list", name="Pulls")

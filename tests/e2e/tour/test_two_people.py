@@ -270,7 +270,7 @@ async def merged(ada: Seat, bob: Seat) -> None:
     """Ada brings the branch into `main` of her checkout, and ticks the todo that is proposed."""
     page, hand = ada.page, ada.hand
     await expect(ada.item("todo")).to_contain_text("Done")
-    await hand.within(ada.item("todo"), "Bring home")
+    await hand.within(ada.item("todo"), "Pull")
     dialog = page.get_by_role("dialog", name="Bring")
     await hand.write(dialog.get_by_label("Branch of your repository"), "main")
     await hand.press(dialog.get_by_role("button", name="Pull into my checkout"))

@@ -67,7 +67,7 @@ async def test_announced_end_is_followed_by_what_is_only_there() -> None:
         assert isinstance(notice.body, bytes)
         end = f"{made.expires_at:%Y-%m-%d %H:%M}"
         assert json.loads(notice.body) == {
-            "text": f"box ends at {end} UTC: extend it, or bring its work home"
+            "text": f"box ends at {end} UTC: extend it, or pull its work"
         }
         event = await last(s, made)
         assert (event.actor_id, event.payload["expires_at"]) == (

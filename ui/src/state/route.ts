@@ -1,4 +1,4 @@
-/** Where the page is: `#/sandboxes/<id>/<tab>`, `#/wall` …; the hash, so any path works. */
+/** Where the page is: `#/sandboxes/<id>/<tab>`, `#/terminals` …; the hash, so any path works. */
 
 import { Store } from './store';
 
@@ -8,7 +8,7 @@ const PAGES = [
   'inbox',
   'notifications',
   'secrets',
-  'wall',
+  'terminals',
   'workers',
   'compare',
   'account',

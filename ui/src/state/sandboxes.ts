@@ -202,7 +202,7 @@ function warnOfEnd(id: string, { payload }: Envelope): void {
   const end = payload['expires_at'];
   if (sandbox === undefined || typeof end !== 'string' || !mayManage(team.get(), sandbox)) return;
   const left = duration(secondsUntil(end, Date.now()));
-  notify(t`${sandbox.name} ends in ${left}: extend it, or bring its work home.`, 'bad');
+  notify(t`${sandbox.name} ends in ${left}: extend it, or pull its work.`, 'bad');
 }
 
 /** Says who came by a share link: the owner should know who watches. */

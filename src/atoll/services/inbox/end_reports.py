@@ -103,9 +103,9 @@ class EndReports:
 
 
 def _warning(sandbox: Sandbox) -> str:
-    more = "extend it, or bring its work home"
+    more = "extend it, or pull its work"
     if extension_of(sandbox) == 0:
-        more = "its profile allows no more, so bring its work home"
+        more = "its profile allows no more, so pull its work"
     return f"{sandbox.name} ends at {sandbox.expires_at:%Y-%m-%d %H:%M} UTC: {more}"
 
 

@@ -59,7 +59,7 @@ while read -r old new ref; do
   names="\$names \$name"
   case \$old in *[!0]*) again=", in place of what it was";; *) again=;; esac
   echo "Held for the owner of $label: branch \$name\$again. It was not sent anywhere."
-  echo "Its owner brings it home with:"
+  echo "Its owner pulls it with:"
   echo "  atoll pull $label --pushed \$name"
 done
 if [ -x /.atoll/init ]; then /.atoll/init ask pushed -- true $number \$names > /dev/null 2>&1; fi

@@ -99,9 +99,9 @@ async def tasks(found: BothColours, server: ScriptedServer) -> None:
 
 
 async def wall(found: BothColours, server: ScriptedServer) -> None:
-    await found.page.goto(f"{server.url}#/wall")
+    await found.page.goto(f"{server.url}#/terminals")
     await expect(found.page.locator(".tile-face")).to_have_count(4)
-    await found.check("wall")
+    await found.check("terminals")
 
 
 async def review(found: BothColours, server: ScriptedServer, sandbox: str) -> None:
@@ -134,11 +134,11 @@ async def homeward(found: BothColours, server: ScriptedServer, sandbox: str) -> 
     await expect(found.page.get_by_role("tab", name="Changes")).to_be_visible()
     if found.look == "phone":
         await found.page.get_by_role("button", name="Commands").click()
-        await found.page.get_by_role("option", name="Bring its work home").click()
+        await found.page.get_by_role("option", name="Pull its work").click()
     else:
-        await found.page.get_by_role("button", name="Bring home").click()
+        await found.page.get_by_role("button", name="Pull", exact=True).click()
     await expect(found.page.get_by_role("dialog")).to_contain_text("held for you")
-    await found.check("bring home")
+    await found.check("pull")
     await found.page.keyboard.press("Escape")
 
 

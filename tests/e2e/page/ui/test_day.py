@@ -26,7 +26,14 @@ SANDBOXES = 30
 PER_SECOND = 50_000 / 600
 TOOLS = ("Bash: npm test", "Edit: src/app.py", "Read: README.md", "Search: TODO", "Write: notes.md")
 #: Places of the page, one after another while the day goes by; it is measured at the first.
-PLACES = ("#/", "#/wall", "#/sandboxes/{}", "#/inbox", "#/sandboxes/{}/changes", "#/notifications")
+PLACES = (
+    "#/",
+    "#/terminals",
+    "#/sandboxes/{}",
+    "#/inbox",
+    "#/sandboxes/{}/changes",
+    "#/notifications",
+)
 STAY_SECONDS = 0.8
 LOOK_SECONDS = 60.0
 #: Of what the page holds after the first tenth: a browser also keeps compiled code, and the hosts

@@ -85,7 +85,7 @@ class Home:
 
 async def opened(page: Page, home: Home) -> None:
     await page.route(HOME, home.answer)
-    await page.get_by_role("button", name="Bring home").click()
+    await page.get_by_role("button", name="Pull", exact=True).click()
     await expect(page.get_by_role("dialog")).to_be_visible()
 
 

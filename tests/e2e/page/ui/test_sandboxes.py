@@ -57,7 +57,7 @@ async def test_sandbox_says_where_it_is_and_why_there(server: ScriptedServer, pa
     server.add_sandbox("placed", route="rt_one")
     await page.goto(f"{server.url}#login={TICKET}")
     await page.locator(".row").click()
-    await page.get_by_role("button", name="container wall").click()
+    await page.get_by_role("button", name="container isolation").click()
     await expect(page.get_by_text("Where it is, and why there")).to_be_visible()
     await expect(page.get_by_text("ext.namespaces at local", exact=True).first).to_be_visible()
     failed = page.get_by_role("list", name="Failed starts")
@@ -275,7 +275,7 @@ async def test_names_are_whole_on_the_wall_and_in_the_palette(
         terminal.title = "workspace"
         await server.report(sandbox, terminal.id, "working")
     await page.goto(f"{server.url}#login={TICKET}")
-    await page.goto(f"{server.url}#/wall")
+    await page.goto(f"{server.url}#/terminals")
     names = page.locator(".tile-name")
     await expect(names).to_have_count(2)
     for name in await names.all():

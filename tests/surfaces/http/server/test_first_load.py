@@ -20,7 +20,7 @@ ROUTES = {
     "home": ("frame/Home",),
     "inbox": ("inbox/InboxPage",),
     "a sandbox": ("sandboxes/SandboxView",),
-    "wall": ("wall/Wall",),
+    "terminals": ("tiles/TerminalsPage",),
     "workers": ("workers/WorkersPage",),
     "secrets": ("secrets/SecretsPage",),
     "notifications": ("notifications/NotificationsPage",),
@@ -30,7 +30,16 @@ ROUTES = {
 }
 """Files of the routes that phones show."""
 DOCUMENT = {"yjs", "y-protocols", "lib0"}
-AREAS = ("account", "recordings", "review", "secrets", "tasks/Compare", "team", "terminals", "wall")
+AREAS = (
+    "account",
+    "recordings",
+    "review",
+    "secrets",
+    "tasks/Compare",
+    "team",
+    "terminals",
+    "tiles",
+)
 SHELL_SOURCES = {
     # The mark of the account in the rail, and the comments that wait for an agent to be sent.
     f"{PARTS}/account/AccountMenu.tsx",

@@ -180,7 +180,7 @@ function WayButton({ words, main = false, onPress }: WayButtonProps) {
   );
 }
 
-/** What the work waits for: an answer, to be brought home, or to be called done. */
+/** What the work waits for: an answer, to be pulled, or to be called done. */
 function NextAct({ stage, item, task, onWay }: TaskProps) {
   const { sandbox, lead } = useWork(task);
   const asks = useInbox().some((one) => one.sandbox_id === task.sandboxId);
@@ -189,7 +189,7 @@ function NextAct({ stage, item, task, onWay }: TaskProps) {
   if (item.proposedDone) return <Proposal stage={stage} id={item.id} />;
   if (sandbox === null || !manages || !comesHome(sandbox)) return null;
   const ready = lead?.status.status === 'done';
-  return <WayButton words={t`Bring home`} main={ready} onPress={() => onWay(item, 'home')} />;
+  return <WayButton words={t`Pull`} main={ready} onPress={() => onWay(item, 'home')} />;
 }
 
 function Proposal({ stage, id }: { readonly stage: Stage; readonly id: string }) {

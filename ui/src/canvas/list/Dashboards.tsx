@@ -82,7 +82,7 @@ export function Dashboards({ onMenu }: { readonly onMenu: () => void }) {
 function None({ onNew }: { readonly onNew: (() => void) | null }) {
   return (
     <div className="boards-none">
-      <p>{t`A dashboard is a plane for people and agents: terminals, notes and todos side by side.`}</p>
+      <p>{t`A dashboard is a canvas for people and agents: terminals, notes and todos side by side.`}</p>
       {onNew !== null && (
         <button type="button" className="button" onClick={onNew}>
           {t`Make the first one`}

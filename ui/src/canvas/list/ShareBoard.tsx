@@ -1,4 +1,4 @@
-/** Who may see and edit a dashboard: the team, people, groups, and links to look. */
+/** Who may see and edit a dashboard: the team, people, groups, and links. */
 
 import { useCallback, useEffect, useState } from 'react';
 import { Dialog } from '../../components/parts/Dialog';
@@ -22,8 +22,8 @@ interface ShareBoardProps {
 }
 
 const ROLES = worded<readonly { readonly value: Role; readonly words: string }[]>(() => [
-  { value: 'editor', words: t`Edits` },
-  { value: 'viewer', words: t`Looks` },
+  { value: 'editor', words: t`Can edit` },
+  { value: 'viewer', words: t`Can view` },
 ]);
 
 export function ShareBoard({ id, open, onClose }: ShareBoardProps) {
@@ -45,7 +45,7 @@ export function ShareBoard({ id, open, onClose }: ShareBoardProps) {
       <div className="form">
         {ours !== null && (
           <Segments
-            legend={t`Who finds it`}
+            legend={t`Who can see it`}
             choices={[
               { value: 'private', words: t`Only those below` },
               { value: 'shared', words: t`Everybody of ${ours.organization.name}` },
@@ -215,7 +215,7 @@ function Links({ id }: { readonly id: string }) {
   if (list === null) return null;
   return (
     <section>
-      <h3 className="form-title">{t`Links to look`}</h3>
+      <h3 className="form-title">{t`View links`}</h3>
       <p className="quiet">
         {t`Whoever has one sees this dashboard, without an account. Nothing can be changed.`}
       </p>

@@ -25,7 +25,7 @@ export const TEMPLATES = worded<
     readonly note: string;
   }[]
 >(() => [
-  { id: 'blank', words: t`Blank`, note: t`An empty plane.` },
+  { id: 'blank', words: t`Blank`, note: t`An empty canvas.` },
   {
     id: 'agent-and-notes',
     words: t`Agent and notes`,

@@ -75,7 +75,7 @@ export function NewDialog({ onClose }: { readonly onClose: () => void }) {
         </fieldset>
         {ours && (
           <Segments
-            legend={t`Who finds it`}
+            legend={t`Who can see it`}
             choices={[
               { value: 'private', words: t`Only me` },
               { value: 'shared', words: t`The team` },

@@ -97,7 +97,7 @@ function Figures({ usage }: { readonly usage: Usage }) {
     { words: t`Agents at work`, value: t`${now.working} of ${now.agents}` },
     { words: t`Open sessions`, value: String(now.sessions) },
     { words: t`Tokens`, value: countWords(read + written) },
-    { words: t`Through the doors`, value: sizeWords(sent + received) },
+    { words: t`Through connections`, value: sizeWords(sent + received) },
     { words: t`Refused requests`, value: countWords(refused) },
   ];
   return (

@@ -186,7 +186,7 @@ export async function save(
     const size = isFolder
       ? (await files.total(id, place)).bytes
       : (await files.stat(id, place)).size;
-    if (size > DOWNLOAD_MAX) throw new Error('More than 2 GiB are brought home by `atoll cp`.');
+    if (size > DOWNLOAD_MAX) throw new Error('More than 2 GiB are copied by `atoll cp`.');
     change(transfer, { total: size });
     const response = await open(files.download(id, place, isFolder, secrets), abort.signal, {});
     give(name, await read(response, (done) => change(transfer, { done })));

@@ -41,7 +41,7 @@ export function HomeBoards() {
       <h2>{t`Dashboards`}</h2>
       {list.length === 0 ? (
         <p className="quiet home-none">
-          {t`A plane for people and agents: terminals, notes and todos side by side.`}{' '}
+          {t`A canvas for people and agents: terminals, notes and todos side by side.`}{' '}
           <button type="button" className="button button-small" onClick={() => setMaking(true)}>
             <Icon name="plus" />
             {t`Make a dashboard`}

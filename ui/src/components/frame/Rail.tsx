@@ -208,8 +208,8 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
 const PLACES = worded<readonly { page: PlainPage; icon: IconName; words: string; key?: string }[]>(
   () => [
     { page: 'dashboards', icon: 'board', words: t`Dashboards`, key: 'D' },
-    { page: 'inbox', icon: 'question', words: t`Inbox`, key: 'I' },
-    { page: 'wall', icon: 'grid', words: t`Wall`, key: 'W' },
+    { page: 'inbox', icon: 'inbox', words: t`Inbox`, key: 'I' },
+    { page: 'terminals', icon: 'grid', words: t`Terminals`, key: 'T' },
     { page: 'workers', icon: 'agent', words: t`Workers` },
     { page: 'secrets', icon: 'key', words: t`Secrets and approvals` },
     { page: 'notifications', icon: 'bell', words: t`Notifications` },

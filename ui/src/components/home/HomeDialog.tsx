@@ -23,10 +23,10 @@ export function HomeDialog({ sandbox, onClose }: HomeDialogProps) {
   const [pulls, reload] = usePulls(sandbox.sandbox_id);
   const done = pulls?.pulls.filter(({ state }) => state === 'done').length ?? 0;
   return (
-    <Dialog title={t`Bring ${sandbox.name} home`} onClose={onClose} wide>
+    <Dialog title={t`Pull from ${sandbox.name}`} onClose={onClose} wide>
       <div className="form">
         <section>
-          <h3 className="form-title">{t`What is only there`}</h3>
+          <h3 className="form-title">{t`Not pulled yet`}</h3>
           <UnpulledWork key={done} sandboxId={sandbox.sandbox_id} />
         </section>
         <section>
@@ -81,7 +81,7 @@ function PullForm({ sandbox, wish, onChange }: PullFormProps) {
       <div className="home-fields">
         <Branch
           id="pull-from"
-          words={t`Branch there`}
+          words={t`Branch in the sandbox`}
           own={own}
           value={wish.branch}
           {...{ onChange }}

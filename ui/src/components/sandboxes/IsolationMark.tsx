@@ -18,7 +18,7 @@ export function IsolationMark({ sandbox, isolation }: IsolationMarkProps) {
   const summary = (
     <>
       <Icon name="shield" />
-      {weak ? t`weak isolation` : t`${level} wall`}
+      {weak ? t`weak isolation` : t`${level} isolation`}
       {missing > 0 && plural(missing, { one: ' · # limit missing', other: ' · # limits missing' })}
     </>
   );

@@ -57,7 +57,7 @@ export function SandboxView({ sandbox, onAct, onHome, onPalette, onMenu }: Sandb
             {manages && ours !== null && isSettled(sandbox) && <GiveButton sandbox={sandbox} />}
             {manages && comesHome(sandbox) && (
               <button type="button" className="button button-small" onClick={onHome}>
-                {t`Bring home`}
+                {t`Pull`}
               </button>
             )}
             {(manages ? actsOf(sandbox) : []).map((act) => (

@@ -44,7 +44,7 @@ export function TimeLeft({ sandbox }: { readonly sandbox: Sandbox }) {
           <p className="quiet">
             {fitting.length > 0
               ? t`At most ${duration(most)} from now, says its profile.`
-              : t`This is the latest end that its profile allows: bring home what you need of it.`}
+              : t`This is the latest end that its profile allows: pull what you need of it.`}
           </p>
         </>
       )}

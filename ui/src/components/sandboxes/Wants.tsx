@@ -37,7 +37,7 @@ export function factsOf(profile: Profile): readonly string[] {
   return [
     extension === '' ? '' : t`runs on ${extension.replace(/^ext\./, '')}`,
     image === undefined ? '' : image === 'host' ? t`system of this machine` : t`image ${image}`,
-    isolation === undefined ? '' : t`${isolation.level} wall`,
+    isolation === undefined ? '' : t`${isolation.level} isolation`,
     network === undefined ? '' : t`network ${network.mode}`,
     ...limitsOf(resources),
     ttl === undefined ? '' : t`lives ${ttl.default}`,

@@ -16,7 +16,7 @@ export function SecretsPage({ onMenu }: { readonly onMenu: () => void }) {
           <h1>{t`Secrets and approvals`}</h1>
         </header>
         <p className="quiet">
-          {t`Values go in and never come out. Sandboxes hold placeholders; the real ones are put in outside of them, on the way to the hosts they are for.`}
+          {t`A value is never shown again once it is saved. Sandboxes hold placeholders; the real ones are put in outside of them, on the way to the hosts they are for.`}
         </p>
         <Inbox />
         <Secrets />

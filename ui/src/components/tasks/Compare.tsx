@@ -15,7 +15,7 @@ import { clientId } from '../../terminal/attach/client-id';
 import { AgentMark } from '../agents/AgentMark';
 import { MenuButton } from '../parts/MenuButton';
 import { StateMark } from '../sandboxes/StateMark';
-import { Tile } from '../wall/Tile';
+import { Tile } from '../tiles/Tile';
 import { headOf, membersOf } from './draft';
 import { KeepDialog } from './KeepDialog';
 
@@ -40,7 +40,7 @@ export function Compare({ list, group, onMenu }: CompareProps) {
   const others = members.filter((one) => one !== kept);
   return (
     <main className="compare" aria-label={t`Comparison`}>
-      <header className="wall-head">
+      <header className="tiles-head">
         <MenuButton onMenu={onMenu} />
         <h1 className="compare-head">{headOf(members) || t`Nothing to compare`}</h1>
       </header>

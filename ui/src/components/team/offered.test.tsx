@@ -229,7 +229,7 @@ const PARTS: readonly Part[] = [
         .map(({ words }) => `>${words}<`)
         .join(' '),
     works: ['New terminal', 'New sandbox', 'Secrets and approvals', 'Workers'],
-    manages: ['Stop this sandbox', 'Destroy this sandbox', 'Bring its work home'],
+    manages: ['Stop this sandbox', 'Destroy this sandbox', 'Pull its work'],
     administers: ['Every sandbox', 'Audit log'],
   },
   {

@@ -82,7 +82,7 @@ function press(key: PageKey, { chosen, arrangement, onEscape, onPalette }: Panes
   const acts: Partial<Record<PageKey, () => void>> = {
     escape: onEscape,
     palette: onPalette,
-    wall: () => goTo('wall', chosen),
+    terminals: () => goTo('terminals', chosen),
     'split right': () => split?.('row'),
     'split down': () => split?.('column'),
     grid,

@@ -330,7 +330,7 @@ function More({ draft, at, change, open }: PartProps & { readonly open: boolean 
         {isRouted(draft) && (
           <>
             <Choice
-              label={t`Wall`}
+              label={t`Isolation`}
               value={draft.isolation}
               trouble={at('isolation')}
               onChange={(level) => change({ isolation: level as WorkerDraft['isolation'] })}

@@ -118,7 +118,7 @@ function Row({ desktop, workers, onUnlink }: RowProps) {
             summary={
               <>
                 <Icon name="shield" />
-                {isolation.weak ? t`weak isolation` : t`${isolation.level} wall`}
+                {isolation.weak ? t`weak isolation` : t`${isolation.level} isolation`}
               </>
             }
             tone={isolation.weak ? 'fact-bad' : isolation.degraded.length > 0 ? 'fact-warn' : ''}

@@ -41,7 +41,7 @@ const CONTROLS: readonly (readonly [control: string, operation: string, whose: W
   ['Give', `POST ${SANDBOX}/owner`, 'managed'],
   ['1 hour more', `POST ${SANDBOX}/extend_ttl`, 'managed'],
   ['network', `PUT ${SANDBOX}/network`, 'managed'],
-  ['Bring home', `POST ${SANDBOX}/pulls`, 'managed'],
+  ['Pull', `POST ${SANDBOX}/pulls`, 'managed'],
   ['Run the set-up', `POST ${SANDBOX}/setup`, 'managed'],
   ['Start the task anyway', `POST ${SANDBOX}/task/begin`, 'managed'],
   // Terminals.

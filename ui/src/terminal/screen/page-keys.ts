@@ -9,7 +9,7 @@ export type PageKey =
   | 'split down'
   | 'grid'
   | 'zoom'
-  | 'wall'
+  | 'terminals'
   | 'unlock'
   | 'left'
   | 'right'
@@ -26,7 +26,7 @@ const CHORDS: Readonly<Record<string, PageKey>> = {
   KeyE: 'split down',
   KeyG: 'grid',
   Enter: 'zoom',
-  KeyL: 'wall',
+  KeyL: 'terminals',
   KeyY: 'unlock',
   ArrowLeft: 'left',
   ArrowRight: 'right',

@@ -39,7 +39,7 @@ DATA = {
     "sb",
 }
 """Names, and words of the server: those stay as they are."""
-PAGES = ("secrets", "inbox", "notifications", "dashboards", "wall")
+PAGES = ("secrets", "inbox", "notifications", "dashboards", "terminals")
 
 
 async def plain_words(page: Page) -> set[str]:

@@ -30,7 +30,7 @@ async def test_pages_of_a_team_hold_to_axe(
     team.quota |= {"sandboxes": 4, "memory": "6Gi"}
     team.offered = OFFER
     server.add_sandbox("bobs", scope="shared", owner=BOB)
-    async with surveyed(browser, f"{server.url}#/wall", device) as found:
+    async with surveyed(browser, f"{server.url}#/terminals", device) as found:
         page = found.page
         await expect(page.get_by_role("link", name="Continue with Acme")).to_be_visible()
         await found.check("login screen")

@@ -31,12 +31,12 @@ async def test_login_at_a_provider_leads_back_to_the_place_that_was_asked_for(
     server: ScriptedServer, page: Page
 ) -> None:
     server.team.use_oidc("Acme")
-    await page.goto(f"{server.url}#/wall")
+    await page.goto(f"{server.url}#/terminals")
     await expect(page.get_by_text("you are back where you were")).to_be_visible()
     await page.get_by_role("link", name="Continue with Acme").click()
-    await expect(page.get_by_role("heading", name="Wall")).to_be_visible()
-    assert server.team.begun == [{"realm": "acme", "next": "#/wall"}]
-    assert page.url.endswith("#/wall")
+    await expect(page.get_by_role("heading", name="Terminals")).to_be_visible()
+    assert server.team.begun == [{"realm": "acme", "next": "#/terminals"}]
+    assert page.url.endswith("#/terminals")
 
 
 async def test_logging_out_says_so_and_the_keyboard_alone_leads_back(

@@ -51,7 +51,7 @@ async def test_worker_is_created_with_all_that_was_said_and_is_shown(
     await dialog.get_by_text("More", exact=True).click()
     await dialog.get_by_label("Only in region").fill("eu")
     await dialog.get_by_label("At most an hour").fill("0.12 eur")
-    await dialog.get_by_label("Wall").select_option("container")
+    await dialog.get_by_label("Isolation").select_option("container")
     await dialog.get_by_label("Name").press("Enter")
     await expect(page.get_by_role("heading", name="docs", level=1)).to_be_visible()
     await expect(page.locator(".notice")).to_contain_text("What its agent says is kept for 30d.")

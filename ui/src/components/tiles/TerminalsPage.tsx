@@ -13,7 +13,7 @@ import { fontsLoaded } from '../../terminal/screen/fonts';
 import { MenuButton } from '../parts/MenuButton';
 import { Tile } from './Tile';
 
-interface WallProps {
+interface TerminalsPageProps {
   readonly list: readonly Sandbox[];
   /** The terminal that its person comes from. */
   readonly from: string | null;
@@ -26,7 +26,7 @@ interface Shown {
   readonly terminal: Terminal;
 }
 
-export function Wall({ list, from, onMenu, onPalette }: WallProps) {
+export function TerminalsPage({ list, from, onMenu, onPalette }: TerminalsPageProps) {
   const loaded = useStore(terminals);
   const client = use(clientId());
   use(fontsLoaded());
@@ -34,7 +34,7 @@ export function Wall({ list, from, onMenu, onPalette }: WallProps) {
   const live = useMemo(() => list.filter(isLive), [list]);
   const ids = live.map((sandbox) => sandbox.sandbox_id).join(' ');
   useEffect(() => {
-    // One that ends meanwhile is no news: it leaves the wall with its sandbox.
+    // One that ends meanwhile is no news: it leaves the page with its sandbox.
     for (const id of ids.split(' ').filter(Boolean)) loadTerminals(id).catch(() => undefined);
   }, [ids]);
   const shown = needyFirst(live).flatMap((sandbox): Shown[] =>
@@ -48,10 +48,10 @@ export function Wall({ list, from, onMenu, onPalette }: WallProps) {
   }, [some, from]);
 
   return (
-    <main className="wall" aria-label={t`Wall of terminals`}>
-      <header className="wall-head">
+    <main className="tiles" aria-label={t`Terminals`}>
+      <header className="tiles-head">
         <MenuButton onMenu={onMenu} />
-        <h1>{t`Wall`}</h1>
+        <h1>{t`Terminals`}</h1>
         <span className="quiet">
           {t`${plural(shown.length, { one: '# terminal', other: '# terminals' })} · Enter opens one`}
         </span>
@@ -61,7 +61,7 @@ export function Wall({ list, from, onMenu, onPalette }: WallProps) {
       ) : (
         <ul
           ref={grid}
-          className="wall-grid"
+          className="tiles-grid"
           onKeyDown={(event) => {
             if (event.key.toLowerCase() === 'k' && event.ctrlKey) onPalette();
             else rove(event);

@@ -1,4 +1,4 @@
-/** One terminal on the wall: attached while it is in view, never typed at. */
+/** One terminal among all of them: attached while it is in view, never typed at. */
 
 import { useEffect, useRef, useState } from 'react';
 import type { Sandbox, Terminal } from '../../api/types';
