@@ -51,6 +51,7 @@ import { goTo, route, type PlainPage, type Route } from './state/route';
 import { connected, followSandboxes, sandboxes } from './state/sandboxes';
 import { t } from './language/t';
 import { useStore } from './state/store';
+import { tellShade } from './state/theme';
 import { mayOversee, mayWork } from './state/team/rights';
 import { team } from './state/team/team';
 
@@ -118,6 +119,7 @@ function Shell() {
 
   useEffect(followSandboxes, []);
   useEffect(followComments, []);
+  useEffect(tellShade, []);
   useEffect(fetchSoon, []);
   const onPalette = useCallback(() => setOver({ is: 'palette' }), []);
   const onNew = useCallback((profile: string | null) => setOver({ is: 'create', profile }), []);

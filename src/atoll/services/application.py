@@ -64,6 +64,7 @@ from atoll.services.people.ownership import Ownership
 from atoll.services.people.push import PushSubscriptions
 from atoll.services.people.push_delivery import PushDelivery
 from atoll.services.people.quotas import OrganizationBounds, Quotas
+from atoll.services.people.shades import Shades
 from atoll.services.people.shares import Shares
 from atoll.services.people.tokens import TeamTokens
 from atoll.services.previews.previews import PreviewServices
@@ -125,6 +126,7 @@ class Tenancy:
     team_tokens: TeamTokens
     identity: Identity | None
     cli_logins: CliLogins
+    shades: Shades
 
 
 @dataclass(frozen=True, slots=True)

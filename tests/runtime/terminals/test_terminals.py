@@ -23,7 +23,9 @@ from atoll.wire.attach import (
     Sized,
     Titled,
 )
+from atoll.wire.contract.policy import Policy
 from atoll.wire.contract.terminals import RING_BYTES
+from atoll.wire.words.terminals import Shade
 from tests.runtime.stage import Watcher, abort, runtime
 
 SEQ = "".join(f"{n}\r\n" for n in range(1, 200_001)).encode()
@@ -261,6 +263,26 @@ async def test_question_with_nobody_there_is_answered_and_never_replayed() -> No
             await viewer.until(Exited)
             assert b"033   [   1   ;   1   R" in viewer.seen
             assert viewer.seen.startswith(b"Q\0\0\0\0")
+
+
+async def test_program_that_nobody_looks_at_learns_the_colours_of_its_owners_page() -> None:
+    async with runtime() as rt:
+        rt.terminals.apply(Policy(revision=1, shade=Shade.LIGHT))
+        script = (
+            "stty raw -echo; printf 'Q\\033]11;?\\007'; dd bs=1 count=25 2>/dev/null | od -c;"
+            "printf '\\033[?2031h'; printf Ready; dd bs=1 count=9 2>/dev/null | od -c"
+        )
+        terminal = await rt.open("sh", "-c", script)
+        shown = rt.terminals.get(terminal).pty
+        async with rt.attach(terminal, since=0, read_only=True) as looker:
+            await looker.until_bytes(b"Ready")
+        rt.terminals.apply(Policy(revision=2, shade=Shade.LIGHT))
+        rt.terminals.apply(Policy(revision=3, shade=Shade.DARK))
+        await shown._ended.wait()
+        async with rt.attach(terminal, since=0) as viewer:
+            await viewer.until(Exited)
+            assert b"r   g   b   :   f   f   f   f" in viewer.seen
+            assert b"?   9   9   7   ;   1   n" in viewer.seen
 
 
 async def test_question_reaches_the_attached_driver_and_no_observer() -> None:

@@ -3401,6 +3401,15 @@ export interface components {
             readonly secret_refs: readonly string[];
         };
         /**
+         * @description The background that a person works on. Programs that nobody looks at yet are told it.
+         * @enum {string}
+         */
+        readonly Shade: "light" | "dark";
+        /** @description The background that the caller works on. */
+        readonly ShadeBody: {
+            readonly shade: components["schemas"]["Shade"];
+        };
+        /**
          * @description A link to make. Without `terminal_id` it opens every terminal of the sandbox; with
          *     `recording_id` one recording and no terminal.
          */

@@ -1,5 +1,6 @@
 /** Light, dark, or as the system says; remembered in this browser. */
 
+import { call } from '../api/call';
 import { Store } from './store';
 
 export type Theme = 'system' | 'light' | 'dark';
@@ -42,3 +43,14 @@ export function toggleTheme(): void {
 
 prefersDark.addEventListener('change', apply);
 apply();
+
+/** Tells the server which background is on screen: an agent that begins before anybody looks asks
+ * for it. Returns how to stop. */
+export function tellShade(): () => void {
+  const tell = (): void => {
+    // Told again with the next change, or the next page.
+    call('PUT', 'v1/me/shade', { shade: shade.get() }).catch(() => undefined);
+  };
+  tell();
+  return shade.subscribe(tell);
+}

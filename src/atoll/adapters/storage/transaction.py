@@ -39,6 +39,7 @@ from atoll.adapters.storage.people.organizations import (
 )
 from atoll.adapters.storage.people.push import SqlPushRows
 from atoll.adapters.storage.people.quotas import SqlQuotaRows, SqlSessionRows
+from atoll.adapters.storage.people.shades import SqlShadeRows
 from atoll.adapters.storage.people.shares import SqlShareRows
 from atoll.adapters.storage.people.tokens import SqlSigningKeyRows, SqlTokenRows
 from atoll.adapters.storage.previews import SqlPreviewRows, SqlPreviewVisitRows
@@ -133,6 +134,7 @@ def _people(connection: AsyncConnection) -> PeopleTables:
         tokens=SqlTokenRows(connection),
         signing_keys=SqlSigningKeyRows(connection),
         shares=SqlShareRows(connection),
+        shades=SqlShadeRows(connection),
         push=SqlPushRows(connection),
         profiles=SqlProfileRows(connection),
         projects=SqlProjectRows(connection),

@@ -48,6 +48,7 @@ from atoll.ports.store.people.organizations import (
 )
 from atoll.ports.store.people.push import PushRows
 from atoll.ports.store.people.quotas import QuotaRows, SessionRows
+from atoll.ports.store.people.shades import ShadeRows
 from atoll.ports.store.people.shares import ShareRows
 from atoll.ports.store.people.tokens import SigningKeyRows, TokenRows
 from atoll.ports.store.previews import PreviewRows, PreviewVisitRows
@@ -196,6 +197,9 @@ class PeopleTables:
 
     shares: ShareRows
     """Share links and guests."""
+
+    shades: ShadeRows
+    """The background that each works on."""
 
     push: PushRows
     """Browsers that receive push notifications."""

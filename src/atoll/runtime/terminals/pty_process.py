@@ -21,7 +21,8 @@ from atoll.runtime.terminals.record import TerminalSpec
 from atoll.runtime.terminals.sizing import Sizing
 from atoll.wire.attach import Exited
 from atoll.wire.contract.terminals import End
-from atoll.wire.terminal.query import Query, answer
+from atoll.wire.terminal.modes import SCHEME_REPORTS
+from atoll.wire.terminal.query import Palette, Query, answer, report_scheme
 from atoll.wire.terminal.scrollback import Scrollback
 
 OUTPUT_GRACE_SECONDS = 2.0
@@ -118,10 +119,15 @@ class PtyProcess:
             observer.typed(author, data)
         return True
 
-    def answer(self, queries: Sequence[Query]) -> None:
-        """Answer queries as an emulator would."""
-        modes = self.scrollback.modes
-        self._master.write(b"".join(answer(query, modes) for query in queries))
+    def answer(self, queries: Sequence[Query], palette: Palette | None) -> None:
+        """Answer queries as an emulator with these colours would."""
+        modes, size = self.scrollback.modes, (self.size.cols, self.size.rows)
+        self._master.write(b"".join(answer(query, modes, size, palette) for query in queries))
+
+    def tell_scheme(self, palette: Palette) -> None:
+        """Tell a program that wants to know it which background it has now."""
+        if self.ending is None and SCHEME_REPORTS in self.scrollback.modes.private:
+            self._master.write(report_scheme(palette))
 
     def resize(self, size: Size) -> None:
         """Set the PTY's size and report it; the same size again does nothing. Of a burst of

@@ -38,7 +38,7 @@ from atoll.wire.attach import (
     Titled,
 )
 from atoll.wire.contract.terminals import End, TerminalRecord
-from atoll.wire.terminal.query import Query, is_reply
+from atoll.wire.terminal.query import Palette, Query, is_reply
 from atoll.wire.words.terminals import Role
 
 _ATOLL = Party("atoll", "Atoll", "atoll", Role.OWNER)
@@ -48,12 +48,14 @@ _ATOLL = Party("atoll", "Atoll", "atoll", Role.OWNER)
 @dataclass(frozen=True, slots=True)
 class TerminalContext:
     """The runtime around a terminal. `record` writes into the journal who had control and who
-    typed; `held_until` is `Control`'s; `on_left` is called each time a viewer has left."""
+    typed; `held_until` is `Control`'s; `on_left` is called each time a viewer has left; `palette`
+    returns the colours of who will look."""
 
     typing_priority: TypingPriority
     record: Record
     held_until: HeldUntil
     on_left: Callable[[TerminalId], None]
+    palette: Callable[[], Palette | None]
 
 
 class Terminal:
@@ -318,7 +320,13 @@ class Terminal:
     def queried(self, queries: Sequence[Query]) -> None:
         """Answer queries to an emulator while no driver's emulator does."""
         if not self._driving.present:
-            self.pty.answer(queries)
+            self.pty.answer(queries, self._context.palette())
+
+    def tell_scheme(self) -> None:
+        """Tell the program which background it has, while no driver's emulator does."""
+        palette = self._context.palette()
+        if palette is not None and not self._driving.present:
+            self.pty.tell_scheme(palette)
 
     def titled(self, title: str) -> None:
         """Report another window title."""

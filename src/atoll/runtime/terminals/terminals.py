@@ -26,6 +26,8 @@ from atoll.runtime.terminals.terminal import Terminal, TerminalContext
 from atoll.runtime.terminals.typing_priority import TypingPriority
 from atoll.wire.contract.policy import Policy
 from atoll.wire.contract.terminals import MAX_LISTED
+from atoll.wire.terminal.palettes import PALETTES
+from atoll.wire.terminal.query import Palette
 
 MAX_TERMINALS = 64
 LINGER_SECONDS = 60.0
@@ -89,8 +91,13 @@ class Terminals:
         self._opening = 0
         self._shelf = shelf or TerminalShelf()
         self.typing_priority = TypingPriority()
+        self._palette: Palette | None = None
         self._context = TerminalContext(
-            self.typing_priority, journal.append, held_until, self._viewer_left
+            self.typing_priority,
+            journal.append,
+            held_until,
+            self._viewer_left,
+            lambda: self._palette,
         )
         self._closed: OrderedDict[str, None] = OrderedDict()
         self._policy_env: Mapping[str, str] = {}
@@ -113,8 +120,13 @@ class Terminals:
         return sum(terminal.viewers for terminal in self._terminals.values())
 
     def apply(self, policy: Policy) -> None:
-        """Give what is opened from now on the policy's variables."""
+        """Give what is opened from now on the policy's variables, and all its colours."""
         self._policy_env = dict(policy.env)
+        palette = None if policy.shade is None else PALETTES[policy.shade]
+        if palette != self._palette:
+            self._palette = palette
+            for terminal in self._terminals.values():
+                terminal.tell_scheme()
 
     def all(self) -> list[Terminal]:
         """Return every terminal that can be looked at, oldest first."""

@@ -75,6 +75,7 @@ class Departures:
         for browser in await rows.push.of(member.org_id, member.id):
             await rows.push.remove(browser.id)
         await remove_all(rows, self._ground, (member.org_id, member.id), actor=actor)
+        await rows.shades.put(member.org_id, member.id, None)
         for token in await rows.tokens.of(member.org_id, member.id):
             await rows.tokens.remove(token.id)
         grants = await self._logins.drop_all(rows, member.org_id, member.id)

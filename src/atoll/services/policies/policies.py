@@ -177,6 +177,7 @@ class Policies:
             approvals = await _read_approvals(rows, sandbox) if entries else ()
             lent = await self._lent(rows, sandbox) if entries else ()
             within = await self.boundary.narrowed(rows, sandbox)
+            shade = await rows.shades.get(sandbox.org_id, sandbox.owner)
             reaches = {
                 entry.secret.id: await self.boundary.reach_of(rows, entry.secret)
                 for entry in entries
@@ -204,6 +205,7 @@ class Policies:
             api=access.api,
             logins=tuple(login for login in lent if isinstance(login, LoginToken)),
             tools=access.tools,
+            shade=shade,
         )
         shown = tuple(login for login in lent if isinstance(login, ExposedLogin))
         renew_at = None if access == InsideAccess() else self._ground.clock.now() + RENEWED_AFTER
@@ -423,12 +425,15 @@ async def _send(client: RuntimeClient, composed: ComposedPolicy) -> None:
         await client.call(put_policy(policy))
     except Invalid:
         bounded = any(provider.reach is not None for provider in policy.providers)
-        if policy.tools is None and not policy.agent_env and not bounded:
+        newer = policy.tools, policy.agent_env, policy.shade
+        if not (any(newer) or bounded):
             raise
         # A runtime of an earlier version refuses what it does not know. It would dial a gateway
         # wherever that leads.
         providers = tuple(provider for provider in policy.providers if provider.reach is None)
-        plain = msgspec.structs.replace(policy, tools=None, agent_env=(), providers=providers)
+        plain = msgspec.structs.replace(
+            policy, tools=None, agent_env=(), shade=None, providers=providers
+        )
         await client.call(put_policy(plain))
 
 

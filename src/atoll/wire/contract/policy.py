@@ -11,6 +11,7 @@ import msgspec
 
 from atoll.wire.contract.call import RuntimeCall, json_call, json_reader
 from atoll.wire.http.unreadable import UNREADABLE
+from atoll.wire.words.terminals import Shade
 
 MAX_POLICY_BYTES = 4 * 1024 * 1024
 
@@ -176,8 +177,8 @@ class Policy(_Message, frozen=True, kw_only=True, omit_defaults=True):
     """Whole policy of one sandbox. `revision` grows with every change the control plane makes.
     `env` are variables of processes started from now on, over the sandbox's own; `agent_env` those
     of one agent's processes alone, by its name. `record`: every terminal opened from now on is
-    recorded. What has its default is left out: a runtime of an earlier version refuses fields it
-    does not know."""
+    recorded. `shade` is the background that its owner works on. What has its default is left out:
+    a runtime of an earlier version refuses fields it does not know."""
 
     revision: int = 0
     providers: tuple[ProviderKey, ...] = ()
@@ -195,6 +196,7 @@ class Policy(_Message, frozen=True, kw_only=True, omit_defaults=True):
     api: ApiAccess | None = None
     logins: tuple[LoginToken, ...] = ()
     tools: ToolAccess | None = None
+    shade: Shade | None = None
 
 
 class PolicyView(msgspec.Struct, frozen=True):

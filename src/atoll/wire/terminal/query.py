@@ -47,16 +47,39 @@ def is_reply(typed: bytes) -> bool:
     return typed.startswith(b"\x1b") and _REPLY.fullmatch(typed) is not None
 
 
-def answer(query: Query, modes: Modes) -> bytes:
-    """Return the answer of a VT220 with colours.
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """The colours of a terminal, each `rrggbb`: the sixteen of ANSI, in their order, and those of
+    its letters, its background and its cursor."""
 
-    Empty when silence is the answer that programs take for "cannot". So it is for OSC 10 and 11:
-    no viewer's colours are known, and a program that learned of wrong ones would paint for them
-    until it ends. The cursor's place is not tracked: it is the top left.
+    dark: bool
+    colours: tuple[str, ...]
+    foreground: str
+    background: str
+    cursor: str
+
+
+def report_scheme(palette: Palette) -> bytes:
+    """Return the report of a light or dark background (mode 2031)."""
+    return b"\x1b[?997;%dn" % (1 if palette.dark else 2)
+
+
+def answer(
+    query: Query, modes: Modes, size: tuple[int, int], palette: Palette | None = None
+) -> bytes:
+    """Return the answer of a VT220 of `size`, columns and rows, with these colours.
+
+    Empty when silence is the answer that programs take for "cannot". So it is for colours without
+    a palette: a program that learned of wrong ones would paint for them until it ends. The cursor's
+    place is not tracked: it is the top left.
     """
+    text = query.text
+    if query.kind == b"]":
+        return b"" if palette is None else _answer_colour(text, palette)
     if query.kind != b"[":
         return b""
-    text = query.text
+    if text == b"?996n":
+        return b"" if palette is None else report_scheme(palette)
     if text.endswith(b"$p"):
         return _answer_mode(text, modes)
     fixed = {
@@ -65,8 +88,21 @@ def answer(query: Query, modes: Modes) -> bytes:
         b"5n": b"\x1b[0n",
         b"6n": b"\x1b[1;1R",
         b"?6n": b"\x1b[?1;1R",
+        b"18t": b"\x1b[8;%d;%dt" % (size[1], size[0]),
     }
     return fixed.get(text.replace(b"0c", b"c"), b"")
+
+
+def _answer_colour(text: bytes, palette: Palette) -> bytes:
+    """Answer OSC 4, 10, 11 and 12; the others are silent."""
+    name = text.removesuffix(b";?").decode("ascii", "replace")
+    number = int(name[2:6]) if name.startswith("4;") else len(palette.colours)
+    named = {"10": palette.foreground, "11": palette.background, "12": palette.cursor}
+    colour = palette.colours[number] if number < len(palette.colours) else named.get(name)
+    if colour is None:
+        return b""
+    doubled = "/".join(colour[at : at + 2] * 2 for at in (0, 2, 4))
+    return f"\x1b]{name};rgb:{doubled}\x1b\\".encode()
 
 
 def _answer_mode(text: bytes, modes: Modes) -> bytes:

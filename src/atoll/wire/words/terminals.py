@@ -23,6 +23,13 @@ class Strictness(StrEnum):
     STRICT = "strict"
 
 
+class Shade(StrEnum):
+    """The background that a person works on. Programs that nobody looks at yet are told it."""
+
+    LIGHT = "light"
+    DARK = "dark"
+
+
 class Role(StrEnum):
     """The role of a client: it may watch; request control; take it."""
 

@@ -13,6 +13,7 @@ from atoll.services.people.invitations import Invitations
 from atoll.services.people.organizations import Organizations
 from atoll.services.people.ownership import Ownership
 from atoll.services.people.quotas import OrganizationBounds, Quotas
+from atoll.services.people.shades import Shades
 from atoll.services.people.tokens import TeamTokens
 from atoll.services.secrets import Secrets
 from atoll.services.settings import ServiceSettings
@@ -52,6 +53,7 @@ def build_tenancy(
         team_tokens=TeamTokens(ground),
         identity=build_identity(ground, departures, access),
         cli_logins=CliLogins(ground, credentials.tokens, access.owners, logins=access.logins),
+        shades=Shades(ground, within.policy_push),
     )
 
 

@@ -288,6 +288,7 @@ class ScriptedServer:
             web.get("/v1/push-subscriptions", self._push),
             web.post("/auth/login", self._login),
             web.get("/auth/me", self._me),
+            web.put("/v1/me/shade", self._shade),
             web.post("/auth/logout", self._logout),
             web.get("/v1/profiles", self._profiles),
             web.get("/v1/repositories", self._repositories),
@@ -377,6 +378,9 @@ class ScriptedServer:
 
     async def _me(self, _: web.Request) -> web.StreamResponse:
         return web.json_response(self.team.whoami())
+
+    async def _shade(self, _: web.Request) -> web.StreamResponse:
+        return web.Response(status=204)
 
     async def _logout(self, request: web.Request) -> web.StreamResponse:
         self.cookies.discard(request.cookies["atoll_session"])

@@ -10,6 +10,8 @@ from atoll.client.fields import Field, Shape
 
 ActorKind = Literal["adm", "agt", "atm"]
 
+Shade = Literal["light", "dark"]
+
 
 class GuestAccess(Shape):
     """The role of a guest at the terminals (or one) of a sandbox, until it ends; with
@@ -83,3 +85,9 @@ class OrganizationChoice(TypedDict, total=False):
     """The organization, by id or slug, in which this session works from now on."""
 
     organization: Required[str]
+
+
+class ShadeBody(TypedDict, total=False):
+    """The background that the caller works on."""
+
+    shade: Required[Shade]

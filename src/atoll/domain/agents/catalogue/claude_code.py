@@ -17,7 +17,7 @@ _KEY = placeholder(ANTHROPIC)
 
 # Claude asks once about a key it finds in the environment and remembers its last 20 characters.
 _ONBOARDING = (
-    '{"hasCompletedOnboarding":true,"theme":"dark","bypassPermissionsModeAccepted":true,'
+    '{"hasCompletedOnboarding":true,"theme":"auto","bypassPermissionsModeAccepted":true,'
     f'"customApiKeyResponses":{{"approved":["{_KEY[-20:]}"],"rejected":[]}},'
     '"projects":{"/workspace":{"hasTrustDialogAccepted":true,'
     '"hasCompletedProjectOnboarding":true,"allowedTools":[]}}}\n'

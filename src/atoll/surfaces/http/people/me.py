@@ -32,6 +32,11 @@ async def change_me(context: RequestContext, body: api.MeBody) -> api.MeView:
     return await me_view(context.atoll, renamed)
 
 
+@operations.serves(Me.set_shade)
+async def set_my_shade(context: RequestContext, body: api.ShadeBody) -> None:
+    await context.atoll.tenancy.shades.set(context.caller, body.shade)
+
+
 @operations.serves(Me.sessions)
 async def list_my_sessions(context: RequestContext) -> api.MySessionList:
     identity = context.atoll.tenancy.identity

@@ -8,6 +8,7 @@ from atoll.wire.api.fields import ItemId
 from atoll.wire.api.operation import Answer, Area, Request, operation
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.people import MAX_NAME, MAX_SESSIONS
+from atoll.wire.words.terminals import Shade
 
 
 class MeBody(Request):
@@ -87,6 +88,12 @@ class OrganizationChoice(Request):
     organization: Annotated[str, Meta(min_length=1, max_length=64)]
 
 
+class ShadeBody(Request):
+    """The background that the caller works on."""
+
+    shade: Shade
+
+
 class Me(Area):
     """The caller."""
 
@@ -104,6 +111,11 @@ class Me(Area):
     @operation("PATCH /v1/me", name="change_me", problems=(413,))
     def change(self, body: MeBody) -> MeView:
         """Change the name that others at a terminal, guests and invitations see."""
+
+    @operation("PUT /v1/me/shade", name="set_my_shade", status=204)
+    def set_shade(self, body: ShadeBody) -> None:
+        """Say which background the caller works on. Agents that begin before anybody looks are
+        told it, in all of the caller's sandboxes."""
 
     @operation("GET /v1/me/sessions", name="list_my_sessions", max_items=MAX_SESSIONS)
     def sessions(self) -> MySessionList:
