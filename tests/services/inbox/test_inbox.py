@@ -10,7 +10,7 @@ from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFou
 from atoll.domain.ids import PrincipalId
 from atoll.domain.inbox.item import InboxItem
 from atoll.domain.logins.agent_login import AgentLoginRecord
-from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.sandboxes.pull_order import Checkout
 from atoll.domain.sandboxes.sandbox import Sandbox, SandboxRepo
 from atoll.ports.kept import HeldPush, KeptWorktree
@@ -18,18 +18,22 @@ from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
+from atoll.services.inbox.conflicts import Conflicts
 from atoll.services.inbox.endings import Endings
 from atoll.services.inbox.inbox import Inbox, InboxAnswer
 from atoll.services.journals.push_notes import PushNotes
 from atoll.services.library.pull_orders import PullOrders
 from atoll.services.library.pushes import HeldPushes
 from atoll.services.library.settings import KeptSettings
+from atoll.services.library.syncs import Sync, SyncOrder, Syncs
 from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.logins.begun import BegunAgentLogin
+from atoll.services.work.states import WorkStates
 from atoll.testing import FakeAgentIssuer
 from atoll.wire.words.agents import LoginMethod
 from atoll.wire.words.approvals import ApprovalState
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.library import SyncAct, SyncOutcome
 from tests.services.approvals.test_approvals import collected, entry
 from tests.services.scene import Scene, body_of, scene
 from tests.services.test_secrets import accepting
@@ -70,7 +74,13 @@ class Held:
         self.held = tuple(one for one in self.held if one.id != kept_id)
 
 
-def inbox_of(s: Scene, shelf: Held | None = None, pulls: PullOrders | None = None) -> Inbox:
+def inbox_of(
+    s: Scene,
+    shelf: Held | None = None,
+    pulls: PullOrders | None = None,
+    *,
+    conflicts: Conflicts | None = None,
+) -> Inbox:
     agents = s.agents
     held = shelf or Held(())
     pushes = HeldPushes(
@@ -91,7 +101,19 @@ def inbox_of(s: Scene, shelf: Held | None = None, pulls: PullOrders | None = Non
         mentions=DashboardMentions(ground),
         sandboxes=s.sandboxes,
         logins=s.background.logins.logins,
+        conflicts=conflicts or Conflicts(s.sandboxes, WorkStates(s.store), Syncing(), s.terminals),
     )
+
+
+class Syncing(Syncs):
+    """Syncs that remember the orders."""
+
+    def __init__(self) -> None:
+        self.orders: list[SyncOrder] = []
+
+    async def sync(self, caller: Principal, ref: str, order: SyncOrder) -> Sync:
+        self.orders.append(order)
+        return Sync(SyncOutcome.CLEAN, "main", "")
 
 
 async def asking(s: Scene, **changed: object) -> tuple[Sandbox, InboxItem]:
@@ -371,3 +393,94 @@ async def broken_login(s: Scene, issuer: FakeAgentIssuer) -> AgentLoginRecord:
             await listener.wait()
     assert found.needs_login
     return found
+
+
+STUCK: dict[str, Any] = {
+    "path": "/workspace",
+    "branch": "fix",
+    "head": "a" * 40,
+    "conflict": "rebase",
+    "onto": "main\x1b[2J",
+    "files": ["login.py", "a\nb"],
+    "more": 40,
+}
+WORKS = {**ASKS, "status": "done", "question": "", "card": "", "answer": "", "options": []}
+
+
+async def stuck(s: Scene, syncs: Syncs, *, agent: bool) -> tuple[Sandbox, Inbox]:
+    """A sandbox that stopped at a conflict, and the inbox. `agent`: one runs there."""
+    accepting(s)
+    sandbox = await s.ready(name="box")
+    began = {"id": "g_1", "agent": "codex", "mode": "machine"}
+    running = [entry(1, "agent.started", began), entry(2, "agent.status", WORKS)]
+    s.runtime.journal = [
+        *(running if agent else ()),
+        entry(3 if agent else 1, "git.tree", {"trees": [STUCK]}),
+    ]
+    await collected(s)
+    states = WorkStates(s.store)
+    conflicts = Conflicts(s.sandboxes, states, syncs, s.terminals)
+    return sandbox, inbox_of(s, conflicts=conflicts)
+
+
+async def test_conflict_waits_with_its_three_acts() -> None:
+    async with scene() as s:
+        sandbox, inbox = await stuck(s, Syncing(), agent=True)
+        (item,) = await inbox.list(LOCAL_PERSON)
+        assert (item.kind, item.sandbox_id, item.agent) == ("conflict", sandbox.id, "codex")
+        assert item.lines == (
+            "A rebase onto newer commits of main\\x1b[2J stopped at a conflict.",
+            "login.py",
+            "a\\x0ab",
+            "and 40 more",
+        )
+        assert [option.id for option in item.options] == ["agent", "terminal", "abort"]
+        assert item.options[0].label == "Let codex resolve it"
+
+
+async def test_conflict_without_an_agent_has_two_acts() -> None:
+    async with scene() as s:
+        _, inbox = await stuck(s, Syncing(), agent=False)
+        (item,) = await inbox.list(LOCAL_PERSON)
+        assert [option.id for option in item.options] == ["terminal", "abort"]
+        with pytest.raises(Invalid, match="takes one of: terminal, abort"):
+            await inbox.answer(LOCAL_PERSON, item.id, InboxAnswer(item.shown, "agent"))
+
+
+@pytest.mark.parametrize(
+    ("option", "order"),
+    [
+        ("agent", SyncOrder(0, act=SyncAct.LOOK, hand_over=True)),
+        ("abort", SyncOrder(0, act=SyncAct.ABORT)),
+    ],
+)
+async def test_conflict_is_handed_over_or_given_up(option: str, order: SyncOrder) -> None:
+    async with scene() as s:
+        syncs = Syncing()
+        _, inbox = await stuck(s, syncs, agent=True)
+        (item,) = await inbox.list(LOCAL_PERSON)
+        await inbox.answer(LOCAL_PERSON, item.id, InboxAnswer(item.shown, option))
+        assert syncs.orders == [order]
+
+
+async def test_conflict_is_resolved_in_a_terminal_of_its_folder() -> None:
+    async with scene() as s:
+        _, inbox = await stuck(s, Syncing(), agent=False)
+        (item,) = await inbox.list(LOCAL_PERSON)
+        with pytest.raises(NotFound):  # as this runtime opens none
+            await inbox.answer(LOCAL_PERSON, item.id, InboxAnswer(item.shown, "terminal"))
+        (call,) = [
+            one for one in s.runtime.calls if (one.method, one.path) == ("POST", "/sessions")
+        ]
+        body = body_of(call)
+        assert (body["cwd"], body["name"]) == ("/workspace", "conflict")
+
+
+async def test_conflict_of_another_person_is_not_listed() -> None:
+    async with scene() as s:
+        _, inbox = await stuck(s, Syncing(), agent=True)
+        other = replace(LOCAL_PERSON, id=PrincipalId("other"))
+        assert await inbox.list(other) == []
+        (item,) = await inbox.list(LOCAL_PERSON)
+        with pytest.raises(NotFound):
+            await inbox.answer(other, item.id, InboxAnswer(item.shown, "abort"))

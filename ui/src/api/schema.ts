@@ -1748,11 +1748,12 @@ export interface components {
         };
         /**
          * @description The kind of an item: an approval of a secret, a command, a host or a call of a tool, an
-         *     agent's request, a held push, a sandbox's end, a task whose set-up failed, a mention or a todo
-         *     on a dashboard, or an agent's login that broke.
+         *     agent's request, a held push, a sandbox's end, a task whose set-up failed, a rebase or merge
+         *     that stopped at a conflict, a mention or a todo on a dashboard, or an agent's login that
+         *     broke.
          * @enum {string}
          */
-        readonly ItemKind: "secret" | "command" | "host" | "tool" | "agent" | "push" | "end" | "setup" | "mention" | "todo" | "login";
+        readonly ItemKind: "secret" | "command" | "host" | "tool" | "agent" | "push" | "end" | "setup" | "conflict" | "mention" | "todo" | "login";
         /** @description The caller's kept worktrees, newest first. */
         readonly KeptList: {
             readonly kept: readonly components["schemas"]["KeptView"][];

@@ -39,6 +39,12 @@ const SHOWN_MOVES = [
   'task.queued',
   'task.given',
   'task.failed',
+  'git.tree',
+  'git.pull_opened',
+  'git.pull_changed',
+  'work.changed',
+  'work.reviewed',
+  'work.merged',
 ];
 const pending = new Map<string, number>();
 /** Counts statuses of agents that came as events. An answer that was under way when one came may be
@@ -143,6 +149,9 @@ const NEW_ITEMS: readonly string[] = [
 function movesInbox({ event_type: kind, stream, payload }: Envelope): boolean {
   if (kind.startsWith('approval.') || kind === 'agent_login.changed') return true;
   if (NEW_ITEMS.includes(kind)) return true;
+  if (kind === 'work.changed') {
+    return [payload['work_state'], payload['before']].includes('in_conflict');
+  }
   if (kind !== 'agent.status' && !kind.startsWith('sandbox.')) return false;
   return payload['status'] === 'needs_you' || waits(stream.slice('sandbox:'.length));
 }

@@ -58,10 +58,12 @@ class PullRecord(msgspec.Struct, frozen=True):
 
 
 class WorkRecord(msgspec.Struct, frozen=True):
-    """The record. `reviewed` is the mark of the work that a person reviewed, `asked` are the
-    approvals that wait for a decision, and `reported` is the state that events last gave."""
+    """The record. A tree is in conflict since `conflict_at`, `reviewed` is the mark of the work
+    that a person reviewed, `asked` are the approvals that wait for a decision, and `reported` is
+    the state that events last gave."""
 
     trees: tuple[TreeReport, ...] = ()
+    conflict_at: str | None = None
     reviewed: str | None = None
     reviewed_at: str | None = None
     merges: tuple[Merge, ...] = ()
@@ -100,7 +102,10 @@ def mark_of(record: WorkRecord) -> str:
 
 
 def _see_trees(record: WorkRecord, event: Event) -> WorkRecord:
-    return replace(record, trees=msgspec.convert(event.payload, _Trees).trees)
+    trees = msgspec.convert(event.payload, _Trees).trees
+    stopped = any(tree.conflict is not None for tree in trees)
+    since = record.conflict_at or _timestamp(event.at) if stopped else None
+    return replace(record, trees=trees, conflict_at=since)
 
 
 def _review(record: WorkRecord, event: Event) -> WorkRecord:

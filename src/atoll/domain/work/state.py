@@ -78,6 +78,7 @@ class WorkSummary:
     merge: Merge | None = None
     pull: PullRecord | None = None
     reviewed_at: str | None = None
+    conflict_at: str | None = None
 
     @property
     def commits(self) -> int:
@@ -139,7 +140,7 @@ def _open_state(facts: WorkFacts) -> WorkState | None:
 def work_of(sandbox: Sandbox, agents: Sequence[ReportedAgent], record: WorkRecord) -> WorkSummary:
     """Return the work of a sandbox, whose `agents` are as `present_agents` returns them."""
     conflict = _conflict(sandbox, record)
-    work = WorkSummary(
+    return WorkSummary(
         _state(sandbox, agents, record, conflict=conflict),
         mark_of(record),
         record.trees,
@@ -147,8 +148,8 @@ def work_of(sandbox: Sandbox, agents: Sequence[ReportedAgent], record: WorkRecor
         max(record.merges, key=lambda merge: merge.at, default=None),
         max(record.pulls, key=lambda pull: pull.at, default=None),
         record.reviewed_at,
+        record.conflict_at,
     )
-    return work
 
 
 def _state(

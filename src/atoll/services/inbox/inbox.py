@@ -3,8 +3,8 @@
 Approvals are decided by `services.approvals`, with all its checks that a person is there. Questions
 of agents are answered by their protocol, through `services.agents`. A held push is dropped, or
 ordered into the checkout that waits for it. A sandbox that ends soon is extended, or left to end. A
-task behind a failed set-up is begun or left. A mention on a dashboard is dismissed, and so is a
-login that broke.
+task behind a failed set-up is begun or left. A conflict is handed to an agent, or given up. A
+mention on a dashboard is dismissed, and so is a login that broke.
 """
 
 from collections.abc import Collection, Sequence
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from atoll.domain.approvals.approval import ApprovalGrant, Requester
 from atoll.domain.errors import AtollError, Conflict, Invalid, NotFound
 from atoll.domain.ids import SandboxId
+from atoll.domain.inbox.conflict import PREFIX as CONFLICT_ID
 from atoll.domain.inbox.ending import PREFIX
 from atoll.domain.inbox.item import (
     AGAIN,
@@ -43,6 +44,7 @@ from atoll.services.agents.agents import Agents
 from atoll.services.agents.statuses import AgentStatuses, PlacedAgent
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.dashboards.mentions import DashboardMentions
+from atoll.services.inbox.conflicts import Conflicts
 from atoll.services.inbox.endings import Endings
 from atoll.services.library.pull_orders import PullOrders
 from atoll.services.library.pushes import HeldPushes
@@ -82,7 +84,9 @@ class Inbox:
         mentions: DashboardMentions,
         sandboxes: Sandboxes,
         logins: AgentLogins,
+        conflicts: Conflicts,
     ) -> None:
+        self._conflicts = conflicts
         self._logins = logins
         self._endings = endings
         self._mentions = mentions
@@ -104,6 +108,7 @@ class Inbox:
         items += [await self._agent_item(caller, agent) for agent in placed if _calls(agent)]
         items += await self._push_items(caller)
         items += await self._endings.items(caller)
+        items += await self._conflicts.items(caller)
         items += [item_of_setup(sandbox) for sandbox in await self._held_up(caller)]
         items += [
             item_of_mention(seen.mention, seen.dashboard_name)
@@ -119,7 +124,7 @@ class Inbox:
 
     async def get(self, caller: Principal, item_id: str) -> InboxItem:
         """Return one item. Raises `NotFound` for one that no longer waits."""
-        if item_id.startswith(("ap_", "kept_", "mnt_", PREFIX, SETUP_ID, LOGIN_ID)):
+        if item_id.startswith(("ap_", "kept_", "mnt_", PREFIX, CONFLICT_ID, SETUP_ID, LOGIN_ID)):
             for item in await self.list(caller):
                 if item.id == item_id:
                     return item
@@ -149,6 +154,8 @@ class Inbox:
                 await self._follow(caller, item, answer)
             case ItemKind.END:
                 await self._endings.answer(caller, item, answer.option)
+            case ItemKind.CONFLICT:
+                await self._conflicts.answer(caller, item, answer.option)
             case ItemKind.SETUP:
                 await self._set_up(caller, item, answer)
             case ItemKind.SECRET | ItemKind.COMMAND | ItemKind.HOST | ItemKind.TOOL:

@@ -13,8 +13,9 @@ NOT_THERE = 19
 # $1 folder  $2 shared repository  $3 branch of it  $4 `rebase`, `abort` or `look`
 # $5 the commit of that branch outside, empty where it does not matter
 # Prints, each ended by NUL: the outcome (`updated`, `current`, `conflict`, `aborted` or `clean`),
-# the commit of HEAD, how many commits came in, how many stashes an autostash left behind, and the
-# files in conflict, cut after 40,000 bytes. Ends with one of the codes above, or with git's own.
+# the commit of HEAD, how many commits came in, how many stashes an autostash left behind, the git
+# command that stopped (empty for none), and the files in conflict, cut after 40,000 bytes. Ends
+# with one of the codes above, or with git's own.
 SYNC = Script(
     "bring newer commits in",
     r"""
@@ -27,18 +28,26 @@ quiet() {
     -c rerere.enabled=false -c rebase.updateRefs=false "$@"
 }
 rebasing() { [ -d .git/rebase-merge ] || [ -d .git/rebase-apply ]; }
+stopped() {
+  if rebasing; then echo rebase; return; fi
+  for one in MERGE_HEAD:merge CHERRY_PICK_HEAD:cherry-pick REVERT_HEAD:revert; do
+    if [ -f ".git/${one%:*}" ]; then echo "${one#*:}"; return; fi
+  done
+}
 stashes() { quiet stash list 2> /dev/null | wc -l | tr -d ' '; }
 report() {
-  printf '%s\0%s\0%s\0%s\0' "$1" "$(git rev-parse -q --verify HEAD)" "$count" "$left"
+  printf '%s\0%s\0%s\0%s\0%s\0' "$1" "$(git rev-parse -q --verify HEAD)" "$count" "$left" \
+    "$(stopped)"
   quiet diff --name-only --diff-filter=U -z | head -c 40000
   exit 0
 }
 count=0 left=0
 case $act in
-  look) if rebasing; then report conflict; else report clean; fi;;
+  look) if [ -n "$(stopped)" ]; then report conflict; else report clean; fi;;
   abort)
-    if ! rebasing; then report clean; fi
-    quiet rebase --abort >&2 || exit 14
+    command=$(stopped)
+    [ -n "$command" ] || report clean
+    quiet "$command" --abort >&2 || exit 14
     report aborted;;
 esac
 if rebasing; then report conflict; fi

@@ -24,6 +24,9 @@ from atoll.services.scripts import run_inside
 from atoll.wire.contract import agents as contract
 from atoll.wire.words.library import SyncAct, SyncOutcome
 
+COMMANDS = ("rebase", "merge", "cherry-pick", "revert")
+"""Git commands that stop at a conflict."""
+
 MAX_FILES = 100
 """Files in conflict that are named; the others are counted."""
 
@@ -45,7 +48,8 @@ class SyncOrder:
 class Sync:
     """A sync's result: HEAD is at `commit` after `commits` newer ones of `onto` came in. `files`
     are in conflict, `more` counts those left out. `stashed` says that uncommitted changes did not
-    fit and are in a stash. `agent` received the conflict."""
+    fit and are in a stash. `agent` received the conflict. `command` is the git command that
+    stopped."""
 
     outcome: SyncOutcome
     onto: str
@@ -55,6 +59,7 @@ class Sync:
     more: int = 0
     stashed: bool = False
     agent: str | None = None
+    command: str = "rebase"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +202,7 @@ async def _run(client: RuntimeClient, repo: SandboxRepo, order: SyncOrder, base:
 def _read(out: bytes, onto: str) -> Sync:
     texts = [part.decode("utf-8", "replace") for part in out.split(b"\0")[:-1]]
     try:
-        outcome, commit, count, left, *files = texts
+        outcome, commit, count, left, command, *files = texts
         return Sync(
             SyncOutcome(outcome),
             onto,
@@ -206,6 +211,7 @@ def _read(out: bytes, onto: str) -> Sync:
             tuple(files[:MAX_FILES]),
             max(0, len(files) - MAX_FILES),
             stashed=int(left[:9]) > 0,
+            command=command if command in COMMANDS else "rebase",
         )
     except ValueError as error:
         raise Failed(
@@ -216,11 +222,13 @@ def _read(out: bytes, onto: str) -> Sync:
 def _prompt(repo: SandboxRepo, done: Sync) -> str:
     named = "\n".join(f"- {_plain(path)}" for path in done.files[:30])
     more = f"\n- and {len(done.files) + done.more - 30} more" if len(done.files) > 30 else ""
+    command = done.command
+    onto = f" onto newer commits of {done.onto}" if command == "rebase" else ""
     return (
-        f"In {repo.path}, a rebase onto newer commits of {done.onto} stopped with conflicts:\n"
+        f"In {repo.path}, a {command}{onto} stopped with conflicts:\n"
         f"{named}{more}\n"
         "Resolve them so that both sides keep their meaning, `git add` the files and run "
-        "`GIT_EDITOR=true git rebase --continue` until it is done. Then run the tests."
+        f"`GIT_EDITOR=true git {command} --continue` until it is done. Then run the tests."
     )
 
 

@@ -30,8 +30,9 @@ class ReadinessState(StrEnum):
 
 class ItemKind(StrEnum):
     """The kind of an item: an approval of a secret, a command, a host or a call of a tool, an
-    agent's request, a held push, a sandbox's end, a task whose set-up failed, a mention or a todo
-    on a dashboard, or an agent's login that broke."""
+    agent's request, a held push, a sandbox's end, a task whose set-up failed, a rebase or merge
+    that stopped at a conflict, a mention or a todo on a dashboard, or an agent's login that
+    broke."""
 
     SECRET = "secret"  # noqa: S105  # a word, no value
     COMMAND = "command"
@@ -41,6 +42,7 @@ class ItemKind(StrEnum):
     PUSH = "push"
     END = "end"
     SETUP = "setup"
+    CONFLICT = "conflict"
     MENTION = "mention"
     TODO = "todo"
     LOGIN = "login"

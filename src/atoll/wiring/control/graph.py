@@ -26,6 +26,7 @@ from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.forges import PullRequests
 from atoll.services.ground import Ground
 from atoll.services.hooks import Hooks
+from atoll.services.inbox.conflicts import Conflicts
 from atoll.services.inbox.inbox import Inbox
 from atoll.services.journals.audit import AuditLog
 from atoll.services.journals.events import Events
@@ -80,6 +81,9 @@ def build_application(
         ground, within, library, access, ports=ports, settings=settings
     )
     home = build_home(ground, within, library, calls=calls, events=events, settings=settings)
+    syncs = Syncs(reach, library.workspaces, agents=agents, statuses=statuses, events=events)
+    works = WorkStates(ground.store)
+    conflicts = Conflicts(sandboxes, works, syncs, terminals)
     backends = build_backends(ground, sandboxes, ports, library, settings.admission)
     return Application(
         sandboxes=sandboxes,
@@ -98,11 +102,11 @@ def build_application(
         events=events,
         logins=access.logins,
         consumers=Consumers(ground.store, sandboxes),
-        inbox=build_inbox(ground, approvals, statuses, agents, home=home, within=within),
+        inbox=build_inbox(ground, approvals, statuses, agents, conflicts, home=home, within=within),
         catalogue=build_catalogue(ground, ports, events, background),
         shares=Shares(ground, sandboxes, wrong=access.logins.wrong, inviter=access.logins.person),
         push=PushServices(PushSubscriptions(ground, own.push), PushDelivery(ground, own.push)),
-        syncs=Syncs(reach, library.workspaces, agents=agents, statuses=statuses, events=events),
+        syncs=syncs,
         review=build_review(ground, within, ports, own.forge, events=events),
         profiles=library.preparation.profiles,
         readiness=readiness(ground, background),
@@ -121,7 +125,7 @@ def build_application(
         tools=build_tools(
             ground, events, within, tenancy, settings=settings.tools, lent=access.tools_lent
         ),
-        work=WorkServices(WorkStates(ground.store)),
+        work=WorkServices(works),
         overview=build_overview(
             ground, library, sandboxes, statuses, home=home, secrets=secrets, routes=backends.routes
         ),
@@ -207,6 +211,7 @@ def build_inbox(
     approvals: Approvals,
     statuses: AgentStatuses,
     agents: Agents,
+    conflicts: Conflicts,
     *,
     home: HomeServices,
     within: SandboxServices,
@@ -222,6 +227,7 @@ def build_inbox(
         mentions=DashboardMentions(ground),
         sandboxes=within.sandboxes,
         logins=within.background.logins.logins,
+        conflicts=conflicts,
     )
 
 

@@ -19,6 +19,7 @@ const KINDS = worded<Readonly<Record<InboxItem['kind'], { icon: IconName; words:
     push: { icon: 'branch', words: t`pushed a branch, held for you` },
     end: { icon: 'clock', words: t`ends soon` },
     setup: { icon: 'terminal', words: t`waits: the set-up failed` },
+    conflict: { icon: 'branch', words: t`is in conflict` },
     host: { icon: 'network', words: t`wants to reach a host` },
     mention: { icon: 'comment', words: t`mentions you` },
     todo: { icon: 'todo', words: t`has a todo for you` },

@@ -11,7 +11,18 @@ from atoll.client.made.agents.agents import StatusOption
 from atoll.client.transport import Call, Pairs, Transport, at, get, post
 
 ItemKind = Literal[
-    "secret", "command", "host", "tool", "agent", "push", "end", "setup", "mention", "todo", "login"
+    "secret",
+    "command",
+    "host",
+    "tool",
+    "agent",
+    "push",
+    "end",
+    "setup",
+    "conflict",
+    "mention",
+    "todo",
+    "login",
 ]
 
 AnswerBy = Literal["person", "protocol", "terminal"]
@@ -77,7 +88,7 @@ class Inbox:
 
     def list(self, *, query: Pairs = ()) -> InboxList:
         """Return what waits for the caller: approvals, questions of agents, held pushes, ends,
-        failed set-ups, mentions, todos, and logins that broke."""
+        failed set-ups, conflicts, mentions, todos, and logins that broke."""
         return self._transport.read_all(InboxList, get("inbox", query=query))
 
     def answer(self, item_id: str, body: InboxAnswerBody) -> None:

@@ -25,7 +25,7 @@ LASTING = ("secret", "host")
 LOGIN = "login"
 DISMISSED = ("mention", "todo", LOGIN)
 """The kinds that take no answer."""
-PLAIN = ("push", "end", "setup")
+PLAIN = ("push", "end", "setup", "conflict")
 """The kinds that widen nothing, and are answered without words."""
 
 

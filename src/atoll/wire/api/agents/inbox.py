@@ -76,7 +76,7 @@ class Inbox(Area):
     @operation("GET /v1/inbox", name="list_inbox")
     def list(self, *, page: Paging = FIRST_PAGE) -> InboxView:
         """Return what waits for the caller: approvals, questions of agents, held pushes, ends,
-        failed set-ups, mentions, todos, and logins that broke."""
+        failed set-ups, conflicts, mentions, todos, and logins that broke."""
 
     @operation(
         "POST /v1/inbox/{item}/answer",

@@ -74,6 +74,7 @@ from atoll.services.sandboxes.waiting_tasks import WaitingTasks
 from atoll.services.sandboxes.work_queues import WorkQueues
 from atoll.services.settings import ServiceSettings
 from atoll.services.task_runner import TaskRunner
+from atoll.services.work.changes import WorkChanges
 from atoll.services.workers.desktops import Desktops
 from atoll.wiring.control.library import (
     Preparation,
@@ -355,6 +356,7 @@ def build_background(
         maintenance,
         cycle.logins,
         MountGrantSweep(ground, ports.grants),
+        WorkChanges(ground, cycle.projections),
     )
 
 
