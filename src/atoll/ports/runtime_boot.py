@@ -58,6 +58,7 @@ class Agent:
     watch_argv: tuple[str, ...] = ()
     watch_files: tuple[WatchFile, ...] = ()
     transcript: str = ""
+    held: str = ""
     prompt_argv: tuple[str, ...] | None = None
     machine: Machine | None = None
     mcp: AgentTools | None = None

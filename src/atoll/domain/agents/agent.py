@@ -123,7 +123,8 @@ class Agent:
     /etc, read-only inside: policy and hooks that no dialog asks about, so that the home stays the
     person's. `watch_argv` takes the place of their hooks where a wall has the /etc of its image.
     `watch_files` make an agent at a terminal report its turns, too (`domain.agents.hooks`).
-    `transcript` names the reader of the file it then writes; `prompt_argv` comes before a first
+    `transcript` names the reader of the file it then writes, `held` that of the questions its hooks
+    wait with, so that they are answered from elsewhere, too; `prompt_argv` comes before a first
     prompt (None: it takes none). `machine` is the mode in which programs drive it. `own_hosts` are
     hosts that the program calls for itself, whatever its task is: nobody is asked when they are
     refused. `mcp` gives it Atoll's tools by HTTP, `mcp_stdio` by a program; None: it does not take
@@ -148,6 +149,7 @@ class Agent:
     watch_argv: tuple[str, ...] = ()
     watch_files: tuple[WatchFile, ...] = ()
     transcript: str = ""
+    held: str = ""
     prompt_argv: tuple[str, ...] | None = None
     machine: Machine | None = None
     own_hosts: tuple[str, ...] = ()

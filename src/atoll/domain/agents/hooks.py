@@ -35,6 +35,7 @@ _SESSION = re.compile(r'"session_id"\s*:\s*"([^"\\\x00-\x1f]{1,80})"')
 _NOTIFICATION = re.compile(r'"notification_type"\s*:\s*"([A-Za-z_]{1,40})"')
 _RESUMED = re.compile(r'"source"\s*:\s*"resume"')
 _MESSAGE = re.compile(r'"message"\s*:\s*"((?:[^"\\\x00-\x1f]|\\["\\/n]){1,400})"')
+_QUESTION = re.compile(r'"question"\s*:\s*"((?:[^"\\\x00-\x1f]|\\["\\/n]){1,400})"')
 
 ASKING_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode"})
 """The tools whose whole work is to wait for the person."""
@@ -96,11 +97,15 @@ HOOK_SECONDS: Final = 5
 
 
 def write_hooks(
-    events: Iterable[str], *, timeout: int = HOOK_SECONDS, matched: bool = False
+    events: Iterable[str],
+    *,
+    timeout: int = HOOK_SECONDS,
+    matched: bool = False,
+    command: str = HOOK_COMMAND,
 ) -> dict[str, Value]:
     """Return the `hooks` of a settings file: our command for each of the events. `timeout` is in
     the agent's own unit. A `matched` agent needs a matcher, here of everything."""
-    hook: dict[str, Value] = {"type": "command", "timeout": timeout, "command": HOOK_COMMAND}
+    hook: dict[str, Value] = {"type": "command", "timeout": timeout, "command": command}
     matcher: dict[str, Value] = {"matcher": ""} if matched else {}
     return {event: [{**matcher, "hooks": [hook]}] for event in events}
 
@@ -203,7 +208,8 @@ def _title_of(event: str, tool: re.Match[str] | None, rest: str) -> str:
     """Return the title of what is asked: the use of a tool, a question of the agent, or a form that
     a server shows."""
     if event == "PreToolUse":
-        return "The agent asks you a question"
+        asked = _QUESTION.search(rest)
+        return f"The agent asks: {_plain(asked[1])}" if asked else "The agent asks you a question"
     if event == "PermissionRequest":
         return f"The agent asks to use {tool[1] if tool else 'a tool'}"
     message = _MESSAGE.search(rest)

@@ -1,8 +1,9 @@
 """The readers of what agents say, found where they lie: in the packages beside this module.
 
-Any module there may define `TRANSCRIPTS`, readers of what an agent at a terminal writes down, and
-`CONVERSATIONS`, the machine modes it speaks. Their keys are the names that a row of the catalogue
-gives as `transcript` and `machine.protocol`.
+Any module there may define `TRANSCRIPTS`, readers of what an agent at a terminal writes down,
+`CONVERSATIONS`, the machine modes it speaks, and `HELD_QUESTIONS`, readers of what its hooks wait
+with. Their keys are the names that a row of the catalogue gives as `transcript`,
+`machine.protocol` and `held`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +15,7 @@ from typing import Protocol
 from atoll.domain import agents as area
 from atoll.domain.agents.card import AgentReport
 from atoll.domain.agents.conversation import Conversation, Terms
+from atoll.domain.agents.held_hooks import HeldQuestions
 from atoll.domain.agents.lenient_json import Message
 
 CATALOGUE = "catalogue"
@@ -46,4 +48,10 @@ CONVERSATIONS: Mapping[str, Callable[[Terms], Conversation]] = {
     name: conversation
     for module in _FOUND
     for name, conversation in getattr(module, "CONVERSATIONS", {}).items()
+}
+
+HELD_QUESTIONS: Mapping[str, Callable[[], HeldQuestions]] = {
+    name: reader
+    for module in _FOUND
+    for name, reader in getattr(module, "HELD_QUESTIONS", {}).items()
 }

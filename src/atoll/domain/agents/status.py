@@ -80,10 +80,9 @@ def step(before: StatusRecord, facts: AgentFacts, at: str) -> StatusRecord:
 
 
 def _is_same_question(before: StatusRecord, asked: Card) -> bool:
-    """Report whether a card asks what was asked before. At a terminal the hooks and the transcript
-    both report a question, each by a card of its own."""
-    at_terminal = asked.data.get("answerable") is not True
-    return asked.id == before.card or (at_terminal and before.answer == "terminal")
+    """Report whether a card asks what was asked before. At a terminal the hooks, the transcript and
+    a hook that waits all report a question, each by a card of its own."""
+    return asked.id == before.card or before.answer == "terminal"
 
 
 def when_sandbox_ended(status: StatusRecord, *, failed: bool, reason: str, at: str) -> StatusRecord:

@@ -28,6 +28,7 @@ from atoll.runtime.agents.machine import (
     run_machine,
 )
 from atoll.runtime.agents.orders import AgentOrder, Instructions, name_missing_program
+from atoll.runtime.agents.questions import TerminalQuestions
 from atoll.runtime.agents.register import AgentRegister, AgentStart
 from atoll.runtime.agents.screen import Screen
 from atoll.runtime.agents.session import AgentSession, SessionContext
@@ -209,7 +210,8 @@ class Agents:
         self, agent: Agent, request: TerminalRequest, status: AgentStatus
     ) -> tuple[AgentSession, TuiChannel, Terminal]:
         """Watch an agent that can report its turns, then start it."""
-        watching = self._watching(status.identity, agent)
+        questions = TerminalQuestions()
+        watching = self._watching(status.identity, agent, questions)
         if watching is not None:
             request = replace(request, env=_watched_env(agent, request))
             await watching.ready()
@@ -219,7 +221,7 @@ class Agents:
             if watching is not None:
                 watching.cancel()
             raise
-        return *self._connect(status, terminal, watching), terminal
+        return *self._connect(status, terminal, watching, questions), terminal
 
     async def _instruct(
         self, session: AgentSession, channel: TuiChannel, order: AgentOrder
@@ -299,24 +301,30 @@ class Agents:
         known = ", ".join(agent.name for agent in self._known) or "none"
         raise Invalid(f"this sandbox has no agent {name[:80]!r}; it has: {known}", field="agent")
 
-    def _watching(self, identity: Identity, agent: Agent) -> RunningWatch | None:
+    def _watching(
+        self, identity: Identity, agent: Agent, questions: TerminalQuestions
+    ) -> RunningWatch | None:
         """Begin to watch an agent that can report its turns."""
         if not _tells(agent):
             return None
         program = Program((), self._terminals.environment, "/")
         pipe = report_pipe_path(identity.id)
-        sources = WatchSources(pipe, agent.transcript, _files(agent))
+        sources = WatchSources(pipe, agent.transcript, _files(agent), agent.held)
         session = asyncio.get_running_loop().create_future()
-        watch = AgentWatch(self._spawner, program, sources, session=session)
+        watch = AgentWatch(self._spawner, program, sources, session=session, questions=questions)
         task = self._tasks.spawn(watch.run(), f"watch {identity.id}")
         return RunningWatch(watch, task, session)
 
     def _connect(
-        self, status: AgentStatus, terminal: Terminal, watching: RunningWatch | None
+        self,
+        status: AgentStatus,
+        terminal: Terminal,
+        watching: RunningWatch | None,
+        questions: TerminalQuestions,
     ) -> tuple[AgentSession, TuiChannel]:
         """Return the session of an agent that was started at this terminal, and its channel."""
         pty = terminal.pty
-        channel = TuiChannel(pty, status)
+        channel = TuiChannel(pty, status, questions)
         announcer = TerminalAnnouncer(terminal, status, channel)
         session = AgentSession(status, pty.process, channel, self._context, observers=[announcer])
         pty.subscribe(AgentTerminal(session, channel, watching))

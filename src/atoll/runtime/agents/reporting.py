@@ -84,9 +84,7 @@ class StatusReport:
         self._started()
         # A person's word counts more than output that goes on.
         self._shows = self._shows and False
-        self._pending = {
-            key: card for key, card in self._pending.items() if card.data.get("answerable") is True
-        }
+        self._keep_answerable()
 
     def shows(self, *, active: bool) -> None:
         """Record whether the terminal of an agent that reports nothing shows output now."""
@@ -107,7 +105,10 @@ class StatusReport:
         if card.kind in ASKING and card.state is CardState.PENDING:
             self._pending[card.id] = card
         else:
-            self._pending.pop(card.id, None)
+            settled = self._pending.pop(card.id, None)
+            if settled is not None and _is_answerable(settled):
+                # Its terminal reports the same question once more, and its end a little later.
+                self._keep_answerable()
         self._on = headline(card) or self._on
 
     @property
@@ -123,7 +124,7 @@ class StatusReport:
     def settle(self) -> None:
         """Take all that was recorded as one change, and publish it when it is due."""
         lock = self._agent.lock
-        pending = sorted(self._pending.values(), key=lambda card: card.kind is CardKind.STATUS)
+        pending = sorted(self._pending.values(), key=_urgency)
         asked = next(iter(pending), None)
         facts = AgentFacts(
             lock.state,
@@ -139,6 +140,9 @@ class StatusReport:
         self._alarm.cancel()
         if self._known != self.published:
             self._publish()
+
+    def _keep_answerable(self) -> None:
+        self._pending = {key: card for key, card in self._pending.items() if _is_answerable(card)}
 
     def _started(self) -> None:
         self._starts = False
@@ -185,3 +189,13 @@ class StatusReport:
             return now + self._attention.wait(now)
         bare = replace(self._known, on=self.published.on)
         return self._published_at + HEADLINE_SECONDS if bare == self.published else now
+
+
+def _is_answerable(card: Card) -> bool:
+    return card.data.get("answerable") is True
+
+
+def _urgency(card: Card) -> tuple[bool, bool]:
+    """Return the order of pending cards: first those that a person can answer from anywhere, last
+    those that only say that something is asked."""
+    return not _is_answerable(card), card.kind is CardKind.STATUS

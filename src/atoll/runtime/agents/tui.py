@@ -8,25 +8,30 @@ are read by programs inside: nothing here opens a path that something inside has
 import asyncio
 import contextlib
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
+from msgspec.structs import replace
 
 from atoll.domain.agents.agent import plain_prompt
-from atoll.domain.agents.card import Card
+from atoll.domain.agents.card import AgentReport, Card, CardState, Draft
 from atoll.domain.agents.codex.files import CodexRolloutCards
 from atoll.domain.agents.conversation import Step, unsupported
+from atoll.domain.agents.held_hooks import RELAY_SCRIPT, read_sign
 from atoll.domain.agents.hooks import HookReport, Hooks
 from atoll.domain.agents.lenient_json import Message
-from atoll.domain.agents.readers import TRANSCRIPTS
+from atoll.domain.agents.readers import HELD_QUESTIONS, TRANSCRIPTS
 from atoll.domain.agents.settings import SettingName
 from atoll.domain.errors import AtollError, Conflict, Invalid
 from atoll.domain.terminals.draft import DraftLength
 from atoll.domain.wall.own_environment import own_environment
 from atoll.ports.runtime_boot import WatchFile
 from atoll.ports.spawner import Spawner
+from atoll.runtime.agents.held import HeldHooks
 from atoll.runtime.agents.lines import Program, lines
 from atoll.runtime.agents.neighbours import Tap
+from atoll.runtime.agents.questions import TerminalQuestions
 from atoll.runtime.agents.session import AgentSession
 from atoll.runtime.agents.status import AgentStatus
 from atoll.runtime.terminals.observer import Author
@@ -76,11 +81,15 @@ def report_pipe_path(terminal_id: str) -> str:
 
 
 class TuiChannel:
-    """An `AgentChannel` that pastes prompts and interrupts by Escape; people answer questions."""
+    """An `AgentChannel` that pastes prompts and interrupts by Escape. `questions` are those that it
+    answers; people answer the others at the terminal."""
 
-    def __init__(self, pty: PtyProcess, status: AgentStatus) -> None:
+    def __init__(
+        self, pty: PtyProcess, status: AgentStatus, questions: TerminalQuestions | None = None
+    ) -> None:
         self._pty = pty
         self._status = status
+        self._questions = questions or TerminalQuestions()
         self._drawn = asyncio.Event()
         self._working = asyncio.Event()
         self._line = DraftLength()
@@ -134,9 +143,8 @@ class TuiChannel:
         return Step()
 
     async def answer(self, card: Card, option: str | None, words: str | None) -> Step:
-        """Raise `Conflict`: a question of a TUI is answered at its terminal."""
-        del option, words
-        raise Conflict(f"answer {card.id[:80]} at the agent's terminal", code="not_answerable")
+        """Answer a question that waits for that elsewhere than at the terminal, too."""
+        return await self._questions.answer(card, option, words)
 
     async def change(self, name: SettingName, value: str) -> Step:
         """Refuse to change a setting: people do that at the terminal."""
@@ -212,12 +220,13 @@ async def _within(seconds: float, event: asyncio.Event) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class WatchSources:
-    """The sources of reports on an agent: its report pipe, the reader of its transcript, and the
-    files of its hooks."""
+    """The sources of reports on an agent: its report pipe, the reader of its transcript, the files
+    of its hooks, and the reader of the questions that they wait with."""
 
     pipe: str
     reader: str = ""
     files: tuple[WatchFile, ...] = ()
+    held: str = ""
 
 
 class AgentWatch:
@@ -232,6 +241,7 @@ class AgentWatch:
         means: WatchSources,
         *,
         session: asyncio.Future[AgentSession],
+        questions: TerminalQuestions,
     ) -> None:
         self._pipe = means.pipe
         self._session = session
@@ -239,6 +249,12 @@ class AgentWatch:
         self._program = program
         self._means = means
         self._hooks = Hooks()
+        reader = HELD_QUESTIONS.get(means.held)
+        self._held = (
+            None
+            if reader is None
+            else HeldHooks(spawner, self._relay, reader(), questions=questions, session=session)
+        )
         self._path = asyncio.Queue[str](1)
         self._named = ""
         self._switched = -SWITCH_SECONDS
@@ -250,8 +266,10 @@ class AgentWatch:
         try:
             async with asyncio.TaskGroup() as group:
                 follower = group.create_task(self._follow())
-                await self._listen()
+                await self._listen(group)
                 follower.cancel()
+                if self._held is not None:
+                    self._held.release()
         except* AtollError as errors:
             log.warning("%s: the agent is not watched: %s", self._pipe, errors.exceptions)
         finally:
@@ -267,7 +285,7 @@ class AgentWatch:
                 async with lines(self._spawner, gone) as removal:
                     await removal.process.wait()
 
-    async def _listen(self) -> None:
+    async def _listen(self, group: asyncio.TaskGroup) -> None:
         files = [
             word
             for file in self._means.files
@@ -278,9 +296,19 @@ class AgentWatch:
             async for line in reports.read_lines():
                 self.listening.set()
                 session = await self._session
-                heard = self._hooks.read(line.decode("utf-8", "replace"))
-                if heard is not None:
-                    self._take(session, heard)
+                self._read_report(session, line.decode("utf-8", "replace"), group)
+
+    def _read_report(self, session: AgentSession, line: str, group: asyncio.TaskGroup) -> None:
+        sign = None if self._held is None else read_sign(line)
+        if self._held is not None and sign is not None:
+            self._held.signed(sign, group)
+            return
+        heard = self._hooks.read(line)
+        if heard is None:
+            return
+        self._take(session, heard)
+        if self._held is not None:
+            self._held.heard(heard.event, line)
 
     def _take(self, session: AgentSession, heard: HookReport) -> None:
         session.reported(heard.said)
@@ -323,7 +351,22 @@ class AgentWatch:
                 if isinstance(message, dict):
                     stamp = message.get("timestamp")
                     at = stamp if isinstance(stamp, str) and len(stamp) < 40 else None
-                    session.heard(cards.take(message), turns=False, at=at)
+                    session.heard(self._record(cards.take(message)), turns=False, at=at)
+
+    def _record(self, reports: Sequence[AgentReport]) -> Sequence[AgentReport]:
+        """Return what a transcript says. Where hooks wait with questions, the record of one asks
+        nobody: it is read late, also after the answer."""
+        if self._held is None:
+            return reports
+        return [
+            replace(report, state=CardState.RUNNING)
+            if isinstance(report, Draft) and report.state is CardState.PENDING
+            else report
+            for report in reports
+        ]
+
+    def _relay(self, name: str) -> Program:
+        return self._run("sh", "-c", RELAY_SCRIPT, "sh", f"{self._pipe}.{name}")
 
     def _run(self, *argv: str) -> Program:
         env = own_environment(dict(self._program.env))

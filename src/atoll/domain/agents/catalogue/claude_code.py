@@ -9,6 +9,7 @@ reads from nowhere else.
 import json
 
 from atoll.domain.agents.agent import TOOLS_PROGRAM, Agent, AgentTools, Machine, Package, Seed
+from atoll.domain.agents.held_hooks import HOLD_COMMAND, HOLD_SECONDS
 from atoll.domain.agents.hooks import write_hooks
 from atoll.domain.broker.control_plane import TOOLS_URL
 from atoll.domain.broker.provider import ANTHROPIC, placeholder
@@ -25,12 +26,16 @@ _ONBOARDING = (
 
 _EVENTS = (
     "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
-    "PermissionRequest", "Elicitation", "ElicitationResult", "Notification", "Stop", "StopFailure",
+    "Elicitation", "ElicitationResult", "Notification", "Stop", "StopFailure",
     "SessionEnd",
 )  # fmt: skip
+# This one waits, beside the dialog: a person answers at the terminal or elsewhere.
+_HELD = write_hooks(
+    ("PermissionRequest",), timeout=HOLD_SECONDS, matched=True, command=HOLD_COMMAND
+)
 _POLICY = json.dumps({
     "permissions": {"disableAutoMode": "disable"},
-    "hooks": write_hooks(_EVENTS, matched=True),
+    "hooks": {**write_hooks(_EVENTS, matched=True), **_HELD},
 })  # fmt: skip
 _ALLOW = ("--permission-mode", "bypassPermissions")
 _TOOLS = json.dumps({"mcpServers": {"atoll": {"type": "http", "url": TOOLS_URL}}})
@@ -66,6 +71,7 @@ AGENT = Agent(
     aliases=("claude",),
     watch_argv=("--settings", _POLICY),
     transcript="claude",
+    held="claude",
     prompt_argv=("--",),
     machine=Machine(
         protocol="claude",

@@ -8,6 +8,7 @@ import sys
 import click
 
 from atoll.client.client import Client
+from atoll.client.made.agents.agents import StatusOption
 from atoll.client.made.agents.inbox import InboxAnswerBody, InboxItem
 from atoll.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
@@ -149,13 +150,18 @@ def _show(item: InboxItem) -> None:
     say(f"{item.id}  {item.kind}, {who}, {age(item.since)} ago")
     for line in item.lines:
         say(f"  {line}")
-    offered = ", ".join(option.id for option in item.options)
+    offered = ", ".join(_spell(item, option) for option in item.options)
     if item.by == "terminal":
         say(f"  -> atoll attach {item.sandbox_name}")
     elif offered:
         say(f"  -> {offered}{', or words' if item.words else ''}")
     else:
         say("  -> words")
+
+
+def _spell(item: InboxItem, option: StatusOption) -> str:
+    """Return the word for an option: of an agent's question its label, which is an answer too."""
+    return option.label if item.kind == "agent" and option.effect == "other" else option.id
 
 
 def _show_login(item: InboxItem) -> None:

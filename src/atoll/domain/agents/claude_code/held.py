@@ -1,0 +1,104 @@
+"""The questions that Claude Code's held hooks wait with: permissions, plans and its own questions.
+
+The shapes are those of Claude Code 2.1.332. A `PermissionRequest` names no tool use, so what a
+later hook says of the same tool and input settles it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from atoll.domain.agents.card import CardKind, Value
+from atoll.domain.agents.claude_code.tools import tool_card
+from atoll.domain.agents.lenient_json import Message, part, parts, text
+from atoll.domain.agents.terminal_question import (
+    MAX_PARTS,
+    TerminalQuestion,
+    permission,
+    question_parts,
+)
+
+_OVER = re.compile(
+    r'"hook_event_name"\s*:\s*"(?:PostToolUse|PostToolUseFailure|PermissionDenied)".*?'
+    r'"tool_name"\s*:\s*"([^"\\\x00-\x1f]{1,80})"\s*,\s*"tool_input"\s*:\s*(.*)',
+    re.DOTALL,
+)
+_ASKS = "AskUserQuestion"
+MAX_PROBE = 200
+CUT = 1400
+"""A line of so many characters may be cut off."""
+
+
+class ClaudeHeld:
+    """See `HeldQuestions`."""
+
+    def read(self, card_id: str, message: Message) -> TerminalQuestion | None:
+        """Return the question of a `PermissionRequest`."""
+        tool, given = text(message, "tool_name"), part(message, "tool_input")
+        if text(message, "hook_event_name") != "PermissionRequest" or not tool:
+            return None
+        if tool != _ASKS:
+            return permission(card_id, f"Allow {tool}?", _spelled(tool, given))
+        asked = question_parts(given)
+        if not asked or len(asked) != len(parts(given, "questions")) or len(asked) > MAX_PARTS:
+            return None
+        return TerminalQuestion(card_id, CardKind.QUESTION, "The agent asks", asked)
+
+    def reply(self, message: Message, question: TerminalQuestion) -> Mapping[str, object]:
+        """Return the decision, with the answers where the agent asked."""
+        given, decision = part(message, "tool_input"), dict[str, object]()
+        if question.kind is CardKind.QUESTION:
+            asked = [text(one, "question") for one in parts(given, "questions")]
+            answers = dict(zip(asked, question.labels(), strict=False))
+            decision = {"behavior": "allow", "updatedInput": {**given, "answers": answers}}
+        elif question.denied:
+            decision = {"behavior": "deny", "message": "The person declined this."}
+        else:
+            decision = {"behavior": "allow", "updatedInput": {**given}}
+        output = {"hookEventName": "PermissionRequest", "decision": decision}
+        return {"hookSpecificOutput": output}
+
+    def settles(self, message: Message, line: str) -> bool:
+        """Report whether a tool's end is that of the tool that was asked about. Its input may be in
+        another order, and the line cut off."""
+        over = _OVER.search(line)
+        if over is None or over[1] != text(message, "tool_name"):
+            return False
+        found = [probe in over[2] for probe in _probes({**part(message, "tool_input")})]
+        return any(found) if len(line) >= CUT else all(found)
+
+
+def _probes(given: Value) -> Iterator[str]:
+    """Yield the beginning of each text in a tool's input, as JSON spells it."""
+    match given:
+        case str():
+            yield msgspec.json.encode(given).decode()[1:-1][:MAX_PROBE]
+        case dict():
+            for value in given.values():
+                yield from _probes(value)
+        case list():
+            for value in given:
+                yield from _probes(value)
+        case _:
+            return
+
+
+def _spelled(tool: str, given: Message) -> str:
+    """Return what exactly an answer allows."""
+    card = tool_card({"name": tool, "input": dict(given), "id": ""})
+    match card.kind:
+        case CardKind.BASH:
+            about = text(given, "command")
+        case CardKind.DIFF:
+            about = f"{card.title}\n{card.text}"
+        case CardKind.FILE:
+            about = card.title or ""
+        case CardKind.PLAN:
+            about = card.text or ""
+        case _:
+            about = ""
+    return about.strip() or msgspec.json.encode(given).decode()
+
+
+HELD_QUESTIONS = {"claude": ClaudeHeld}
