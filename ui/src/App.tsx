@@ -15,6 +15,7 @@ import { Rail } from './components/frame/Rail';
 import { followComments } from './components/review/outbox';
 import { ProjectDialog } from './components/sandboxes/ProjectDialog';
 import { beginTask } from './components/tasks/begin';
+import { compose, composing } from './components/tasks/composing';
 import { commandsOf } from './commands';
 import {
   AccountPage,
@@ -22,7 +23,7 @@ import {
   AdminPage,
   CliLogin,
   Compare,
-  CreateDialog,
+  ComposerDialog,
   DesignPage,
   GuestBoard,
   GuestRoom,
@@ -59,7 +60,6 @@ type Sandboxes = readonly Sandbox[];
 
 /** What lies over the page; one thing at a time. */
 type Over =
-  | { readonly is: 'create'; readonly profile: string | null }
   | { readonly is: 'act'; readonly act: Act; readonly sandbox: Sandbox }
   | { readonly is: 'home'; readonly sandbox: Sandbox }
   | { readonly is: 'palette' }
@@ -122,13 +122,12 @@ function Shell() {
   useEffect(tellShade, []);
   useEffect(fetchSoon, []);
   const onPalette = useCallback(() => setOver({ is: 'palette' }), []);
-  const onNew = useCallback((profile: string | null) => setOver({ is: 'create', profile }), []);
   const onMenu = (): void => setMenu(true);
   useEffect(() => paletteAsked.subscribe(onPalette), [onPalette]);
-  useShortcuts(over === null, {
+  useShortcuts(useStore(composing) === null && over === null, {
     onPalette,
     onTask: () => works && beginTask(),
-    onNew: () => works && onNew(null),
+    onNew: () => works && compose(),
     onTerminals: () => goTo('terminals'),
     onInbox: () => goTo('inbox'),
     onBoards: () => goTo('dashboards'),
@@ -151,7 +150,7 @@ function Shell() {
       <a className="skip" href="#main" onClick={skipToMain}>
         {t`Skip to the sandbox`}
       </a>
-      <Rail onNew={() => onNew(null)} onPalette={onPalette} onPick={() => setMenu(false)} />
+      <Rail onNew={compose} onPalette={onPalette} onPick={() => setMenu(false)} />
       <button
         type="button"
         className="veil"
@@ -167,11 +166,12 @@ function Shell() {
         )}
         <PlainPages page={page} part={tab} {...{ onMenu, onPalette }} />
         {page === 'sandboxes' && sandbox === null && list !== null && (
-          <Home list={list} missing={wanted !== null} {...{ onNew, onMenu, onPalette }} />
+          <Home list={list} missing={wanted !== null} {...{ onMenu, onPalette }} />
         )}
       </div>
       <Offline />
       <Attention name={sandbox?.name ?? null} />
+      {works && <ComposerDialog />}
       <ProjectDialog />
       <Above over={over} setOver={setOver} place={{ sandbox, list: list ?? [], onAct, onHome }} />
     </div>
@@ -249,8 +249,6 @@ function Above({ over, setOver, place }: AboveProps) {
   switch (over?.is) {
     case undefined:
       return null;
-    case 'create':
-      return <CreateDialog profile={over.profile} onClose={close} />;
     case 'act':
       return <ConfirmAct sandbox={over.sandbox} act={over.act} onClose={close} />;
     case 'home':
@@ -259,10 +257,10 @@ function Above({ over, setOver, place }: AboveProps) {
       return (
         <Palette
           onClose={close}
-          onProfile={(profile) => setOver({ is: 'create', profile })}
+          onProfile={(profile) => compose({ profile })}
           commands={commandsOf({
             ...place,
-            onNew: () => setOver({ is: 'create', profile: null }),
+            onNew: compose,
             onLogOut: () => setOver({ is: 'logout' }),
           })}
         />

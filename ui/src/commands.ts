@@ -47,7 +47,7 @@ export function commandsOf(place: Place): readonly Command[] {
     ...(works
       ? ([
           { id: 'task', words: t`Home: a new task`, note: 'H', icon: 'agent', run: beginTask },
-          { id: 'new', words: t`New sandbox`, note: 'N', icon: 'plus', run: onNew },
+          { id: 'new', words: t`New task or sandbox`, note: 'N', icon: 'plus', run: onNew },
           {
             id: 'secrets',
             words: t`Secrets and approvals`,

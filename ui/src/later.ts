@@ -6,6 +6,7 @@ import type { Route } from './state/route';
 const home = () => import('./components/frame/Home');
 const sandboxView = () => import('./components/sandboxes/SandboxView');
 const inbox = () => import('./components/inbox/InboxPage');
+const composerDialog = () => import('./components/tasks/ComposerDialog');
 const loggedOut = () => import('./components/frame/LoggedOut');
 
 export const Home = later(async () => (await home()).Home);
@@ -38,9 +39,7 @@ export const SecretsPage = later(
 export const NotificationsPage = later(
   async () => (await import('./components/notifications/NotificationsPage')).NotificationsPage,
 );
-export const CreateDialog = later(
-  async () => (await import('./components/sandboxes/CreateDialog')).CreateDialog,
-);
+export const ComposerDialog = later(async () => (await composerDialog()).ComposerDialog);
 export const HomeDialog = later(
   async () => (await import('./components/home/HomeDialog')).HomeDialog,
 );
@@ -66,6 +65,7 @@ export function fetchSoon(): () => void {
   const timer = window.setTimeout(() => {
     quietly(sandboxView);
     quietly(home);
+    quietly(composerDialog);
   }, 500);
   return () => window.clearTimeout(timer);
 }

@@ -13,9 +13,9 @@ interface Shortcuts {
   readonly onFold: () => void;
 }
 
-/** Ctrl or Cmd with K opens the palette, H goes home to a new task, N makes a sandbox, T shows the
- *  terminals, I the inbox, D the dashboards, A the administration, B folds the rail; / opens the
- *  palette, too. Off while `enabled` is false. */
+/** Ctrl or Cmd with K opens the palette, H goes home to a new task, N opens its box over any page, T
+ *  shows the terminals, I the inbox, D the dashboards, A the administration, B folds the rail; /
+ *  opens the palette, too. Off while `enabled` is false. */
 export function useShortcuts(enabled: boolean, keys: Shortcuts): void {
   useEffect(() => {
     if (!enabled) return;

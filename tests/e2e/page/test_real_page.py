@@ -19,7 +19,7 @@ from tests.peers.api import Api, api_of
 from tests.peers.browsers import CALM, chromium, needs_chromium
 from tests.peers.terminal_client import attached
 
-from .ui.open_page import LOOKS_MS
+from .ui.open_page import LOOKS_MS, begin_sandbox
 
 LINK = re.compile(r"http\S+/#login=\S+")
 PROMPT = re.compile(rb"\$ (?:\x1b\]633;B[^\x07]*\x07)?\Z")
@@ -108,12 +108,13 @@ class Terminal:
 
 
 async def create(page: Page, name: str, *, here: bool = False) -> None:
-    """A new sandbox by the dialog, until its terminal is open."""
-    await page.get_by_role("button", name="New sandbox").click()
-    if here:
-        await page.get_by_role("radio", name="Already here").check()
-    await page.get_by_label("Name").fill(name)
-    await page.get_by_role("button", name="Create sandbox").click()
+    """A new sandbox by the box for a task, until its terminal is open."""
+    form = await begin_sandbox(page)
+    await form.get_by_role("button", name="Repository").click()
+    choices = page.get_by_role("list", name="Repositories").get_by_role("button")
+    await (choices.first if here else choices.filter(has_text="No repository")).click()
+    await form.get_by_label("Name").fill(name)
+    await form.get_by_role("button", name="Create sandbox").click()
     await expect(page.get_by_role("heading", name=name)).to_be_visible()
     await page.get_by_role("button", name="Open a terminal").click()
     await expect(page.get_by_role("tab", selected=True)).to_contain_text("bash")
@@ -133,12 +134,12 @@ async def test_printed_link_logs_in_once_and_without_one_the_page_says_how(
         await expect(stranger.get_by_role("heading", name="Log in to Atoll")).to_be_visible()
         await expect(stranger.get_by_text("atoll login")).to_be_visible()
         person = await tab(browser, link, calm=False)
-        await expect(person.get_by_role("button", name="New sandbox")).to_be_visible()
+        await expect(person.get_by_role("button", name="New task")).to_be_visible()
         late = await tab(browser, link)
         await expect(late.get_by_role("alert")).to_contain_text("used already")
         done = await asyncio.to_thread(server.run, "login")
         invited = await tab(browser, LINK.findall(done.stdout)[0])
-        await expect(invited.get_by_role("button", name="New sandbox")).to_be_visible()
+        await expect(invited.get_by_role("button", name="New task")).to_be_visible()
 
 
 async def test_page_makes_sandboxes_with_and_without_a_repository(
@@ -267,7 +268,7 @@ async def second_browser(server: TestServer, browser: Browser, address: str) -> 
     """Another browser in front of the same terminal; it watches."""
     done = await asyncio.to_thread(server.run, "login")
     page = await tab(browser, LINK.findall(done.stdout)[0])
-    await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
+    await expect(page.get_by_role("button", name="New task")).to_be_visible()
     await page.goto(address)
     await expect(page.get_by_text("Watching")).to_be_visible()
     return page

@@ -90,7 +90,9 @@ class Tour:
         await hand.go("home")
         form = page.get_by_role("form", name="New task")
         await hand.write(form.get_by_label("What is to be done"), task.sentence)
-        await hand.choose(form.get_by_label("Repository"), "harbour")
+        await hand.press(form.get_by_role("button", name="Repository"))
+        repositories = page.get_by_role("list", name="Repositories")
+        await hand.press(repositories.get_by_role("button", name="harbour"))
         agents = form.get_by_role("group", name="Agents")
         await expect(agents.get_by_role("checkbox", name=task.agent)).to_be_visible()
         for box in await agents.get_by_role("checkbox").all():
@@ -99,9 +101,9 @@ class Tour:
                 await hand.press(box)
         if task.mode != TERMINAL:
             if not await form.get_by_label("The agent works").is_visible():
-                await hand.press(form.locator("summary", has_text="More"))
+                await hand.press(form.get_by_role("button", name="More", exact=True))
             await hand.choose(form.get_by_label("The agent works"), task.mode)
-        await expect(form.get_by_label("Branch", exact=True)).to_have_value(task.branch)
+        await expect(form.get_by_role("button", name=f"Branch: {task.branch}")).to_be_visible()
         if task.role in PICTURED:
             await self.keep(f"task-{task.role}")
         await hand.press(form.get_by_role("button", name=f"Start {task.agent}"))

@@ -103,7 +103,7 @@ async def logged_in(atoll: TestServer) -> AsyncIterator[Page]:
         page = await (await browser.new_context(**CALM)).new_page()
         page.set_default_timeout(120_000)
         await page.goto(link.stdout.strip())
-        await expect(page.get_by_role("button", name="New sandbox")).to_be_visible(timeout=120_000)
+        await expect(page.get_by_role("button", name="New task")).to_be_visible(timeout=120_000)
         yield page
 
 
@@ -135,7 +135,7 @@ async def test_server_inside_gets_no_cookie_and_a_replayed_one_approves_nothing(
             assert await visitor.evaluate("Object.keys(localStorage)") == []
             # The page goes on in another tab and after a reload, by its key.
             await page.reload()
-            await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
+            await expect(page.get_by_role("button", name="New task")).to_be_visible()
     sent = await asyncio.to_thread(heard, atoll)
     assert sent[0] == "none"
     stolen = next(line for line in sent[1:] if "atoll_session=" in line)

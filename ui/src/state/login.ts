@@ -7,6 +7,7 @@ import type { Me, GuestAccess } from '../api/types';
 import { t } from '../language/t';
 import { leavePush } from './attention/push';
 import { BACK, finishConsent, takeConsent } from './team/consent';
+import { forgetChoices } from './choices';
 import { forgetDrafts } from './drafts';
 import { JOIN, takeInvitation } from './joining';
 import { loadRealms, realms } from './realms';
@@ -172,6 +173,7 @@ export async function logOut(): Promise<void> {
   await leavePush();
   const provider = await api.logout();
   forgetDrafts();
+  forgetChoices();
   if (provider === null) return showLoggedOut(null);
   sessionStorage.setItem(LEFT, 'yes');
   location.assign(provider);
@@ -182,6 +184,7 @@ export async function logOutEverywhere(): Promise<void> {
   await leavePush();
   await accountApi.logoutEverywhere();
   forgetDrafts();
+  forgetChoices();
   await showLoggedOut(null);
 }
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from playwright.async_api import Browser, ConsoleMessage, Page, Response
+from playwright.async_api import Browser, ConsoleMessage, Locator, Page, Response
 
 from .scripted import TICKET, ScriptedServer
 from .scripted_terminal import ScriptedTerminal
@@ -125,6 +125,14 @@ async def tab_of(browser: Browser, *, workers: bool = False) -> AsyncIterator[Pa
     yield tab
     await context.close()
     assert errors == []
+
+
+async def begin_sandbox(page: Page) -> Locator:
+    """Opens the box for a task over the page, set to a sandbox without an agent; the box."""
+    await page.get_by_role("button", name="New task").first.click()
+    form = page.get_by_role("form", name="New task").last
+    await form.get_by_label("no agent").check()
+    return form
 
 
 async def learns(page: Page, look: Callable[[], T], wanted: T) -> None:

@@ -135,6 +135,10 @@ class ScriptedServer:
     tickets: set[str] = field(default_factory=lambda: {TICKET})
     cookies: set[str] = field(default_factory=set)
     agent: ScriptedAgent = field(default_factory=ScriptedAgent)
+    #: Of the agents that could work, those that do.
+    ready_agents: set[str] = field(
+        default_factory=lambda: {"claude-code", "codex", "opencode", ADDED}
+    )
     #: Terminals that were ever opened: an id is never given twice.
     opened: int = 0
     #: Who logs in how, and their organization; one person by a link, unless a test says so.
@@ -425,12 +429,15 @@ class ScriptedServer:
         agent |= {"installable": True, "prompts": True, "machine": True, "install": None}
         lacking = {"state": "key_missing", "reason": "There is no key.", "providers": ["gemini"]}
         found = [
-            agent | {"name": "claude-code", "state": "works"},
+            agent | {"name": "claude-code", "state": "works", "aliases": ["claude"]},
             agent | {"name": "codex", "state": "works", "providers": ["openai"]},
             agent | {"name": "gemini-cli"} | lacking,
             agent | {"name": "opencode", "state": "works", "providers": ["openai", "anthropic"]},
             agent | {"name": ADDED, "state": "works", "providers": ["openai"]},
         ]
+        for one in found:
+            if one["state"] == "works" and one["name"] not in self.ready_agents:
+                one |= lacking
         return web.json_response({"agents": found})
 
     async def _uploaded(self, request: web.Request) -> web.StreamResponse:

@@ -15,6 +15,7 @@ from tests.e2e.page.test_axe import AXE, BRANCH, LONG, OPTIONS, REPOSITORY, Surv
 from tests.e2e.page.test_people import DESKTOP, PHONE_SCREEN
 from tests.peers.browsers import CALM
 
+from .open_page import begin_sandbox
 from .scripted import TICKET, ScriptedServer, at
 from .test_home import HOME, Home
 from .test_review import REVIEWED, answer
@@ -92,6 +93,7 @@ async def tasks(found: BothColours, server: ScriptedServer) -> None:
     page = found.page
     await page.get_by_label("What is to be done").fill("Export the invoices, " * 12)
     await found.check("composer")
+    await page.get_by_role("button", name="More", exact=True).click()
     for summary in await page.locator("form summary").all():
         await summary.click()
     await found.check("composer unfolded")
@@ -151,11 +153,13 @@ async def project(found: BothColours, server: ScriptedServer, sandbox: str) -> N
     await page.goto(f"{server.url}#/")
     if found.look == "phone":
         await page.get_by_role("button", name="Sandboxes").click()
-    await page.get_by_role("button", name="New sandbox").first.click()
-    await page.get_by_role("radio", name="Already here").check()
-    await page.get_by_label("Name", exact=True).fill("from-here")
-    await found.check("create from what is here")
-    await page.get_by_role("button", name="Create sandbox").click()
+    form = await begin_sandbox(page)
+    await form.get_by_label("Name", exact=True).fill("from-here")
+    for chip in ("Branch", "Repository"):
+        await form.get_by_role("button", name=chip).click()
+        await found.check(f"chip of the {chip.lower()}")
+        await page.keyboard.press("Escape")
+    await form.get_by_role("button", name="Create sandbox").click()
     dialog = page.get_by_role("dialog", name="What this repository asks for")
     await expect(dialog).to_be_visible()
     await expect(page.locator(".dialog:focus-within")).to_contain_text("asks for")

@@ -13,16 +13,18 @@ async def test_sentence_goes_to_two_agents_by_keyboard(open_page: OpenPage) -> N
     await page.goto(f"{server.url}#/")
     await page.get_by_label("What is to be done").focus()
     await page.keyboard.type("Fix the login page")
-    await page.keyboard.press("Tab")
-    await page.keyboard.type("demo")
-    await page.keyboard.press("Tab")
-    await expect(page.get_by_label("Branch", exact=True)).to_have_value("fix-login-page")
+    for stop in ("Repository: demo", "Branch: fix-login-page"):
+        await page.keyboard.press("Tab")
+        await expect(page.get_by_role("button", name=stop)).to_be_focused()
     await page.keyboard.press("Tab")
     await expect(page.get_by_label("claude-code")).to_be_checked()
     await page.keyboard.press("Tab")
     await page.keyboard.press("Space")
     await expect(page.get_by_role("button", name="Start 2 agents")).to_be_enabled()
-    await page.get_by_text("More", exact=True).click()
+    await expect(page.get_by_role("form", name="New task")).to_contain_text(
+        "claude-code, codex, each in a sandbox and on a branch of its own · a copy of demo"
+    )
+    await page.get_by_role("button", name="More", exact=True).click()
     await page.get_by_label("Network").select_option("Chosen ports of this machine")
     await page.keyboard.press("Control+Enter")
     group = page.get_by_role("article").filter(has_text="Fix the login page")
@@ -50,13 +52,16 @@ async def test_two_agents_go_on_from_a_branch_that_somebody_typed(open_page: Ope
     await page.get_by_label("What is to be done").fill("Fix the login page")
     await page.get_by_label("claude-code").check()
     await page.get_by_label("codex").check()
+    form = page.get_by_role("form", name="New task")
     branch = page.get_by_label("Branch", exact=True)
     for typed, start in (("mine", "mine"), ("new-one", None)):
         await page.get_by_label("What is to be done").fill("Fix the login page")
+        await form.get_by_role("button", name="Branch").click()
         await branch.fill(typed)
         await expect(
             page.get_by_text(f"Each agent has its own, as {typed}-claude-code")
         ).to_be_visible()
+        await page.keyboard.press("Escape")
         sent = len(server.created) + 2
         await page.get_by_role("button", name="Start 2 agents").click()
         await learns(page, lambda: len(server.created), sent)
@@ -70,26 +75,50 @@ async def test_typed_branch_says_where_it_begins(open_page: OpenPage) -> None:
     await page.goto(f"{server.url}#/inbox")
     await page.goto(f"{server.url}#/")
     form = page.get_by_role("form", name="New task")
-    await form.get_by_label("Branch", exact=True).fill("mine")
-    await expect(form).to_contain_text("Goes on from mine at cccccccccccc")
-    await form.get_by_label("Branch", exact=True).fill("never-sent")
-    await expect(form).to_contain_text("New: it begins at main (cccccccccccc)")
-    await expect(form).to_contain_text("atoll new . never-sent")
-    await page.get_by_role("button", name="New sandbox").click()
-    dialog = page.get_by_role("dialog", name="New sandbox")
-    await dialog.get_by_text("Already here").click()
-    await dialog.get_by_label("Branch", exact=True).fill("never-sent")
-    await expect(dialog).to_contain_text("New: it begins at main (cccccccccccc)")
-    await dialog.get_by_role("button", name="Cancel").click()
+    await form.get_by_role("button", name="Branch").click()
+    fields = page.get_by_role("dialog")
+    await fields.get_by_label("Branch", exact=True).fill("mine")
+    await expect(fields).to_contain_text("Goes on from mine at cccccccccccc")
+    await fields.get_by_label("Branch", exact=True).fill("never-sent")
+    await expect(fields).to_contain_text("New: it begins at main (cccccccccccc)")
+    await expect(fields).to_contain_text("atoll new . never-sent")
+
+
+async def test_last_choice_of_a_repository_comes_back_and_no_other_agent_starts(
+    open_page: OpenPage,
+) -> None:
+    page, server = open_page.page, open_page.server
+    await page.get_by_role("button", name="New task").click()
+    box = page.get_by_role("dialog", name="New task")
+    await box.get_by_label("claude-code").uncheck()
+    await box.get_by_label("opencode").check()
+    await box.get_by_label("asks first").check()
+    await box.get_by_label("What is to be done").fill("Sort the boats")
+    await page.keyboard.press("Control+Enter")
+    await expect(page.get_by_role("heading", name="scratch")).to_be_visible()
+    assert server.created[-1]["agent"] == "opencode"
+    assert server.created[-1]["task"]["permissions"] == "ask"
+    server.ready_agents.discard("opencode")
+    await page.reload()
+    await expect(page.locator(".row").first).to_be_visible()
+    await page.locator("h1").click()
+    await page.keyboard.press("n")
+    await expect(box.get_by_label("asks first")).to_be_checked()
+    await box.get_by_label("What is to be done").fill("Sort them again")
+    sent = len(server.created)
+    await page.keyboard.press("Control+Enter")
+    await expect(box.get_by_role("alert")).to_have_text("Choose an agent.")
+    assert len(server.created) == sent
 
 
 async def test_agent_that_lacks_a_key_asks_for_it_there(open_page: OpenPage) -> None:
     page, server = open_page.page, open_page.server
     await page.goto(f"{server.url}#/")
+    await page.get_by_role("button", name="More", exact=True).click()
     await page.get_by_text("Not ready here: gemini-cli").click()
     await page.get_by_role("button", name="Set a key").click()
-    await expect(page.get_by_role("dialog", name="Set a secret")).to_be_visible()
-    await expect(page.get_by_label("Name", exact=True)).to_have_value("gemini")
+    dialog = page.get_by_role("dialog", name="Set a secret")
+    await expect(dialog.get_by_label("Name", exact=True)).to_have_value("gemini")
 
 
 async def test_profile_that_cannot_be_used_here_stands_apart_with_the_reason(
@@ -99,13 +128,10 @@ async def test_profile_that_cannot_be_used_here_stands_apart_with_the_reason(
     server.obstacles["codex"] = "the agent codex is not installed on this host"
     await page.goto(f"{server.url}#/inbox")
     await page.goto(f"{server.url}#/")
-    begin = page.locator("section").filter(has_text="begin something new")
-    await expect(begin.get_by_role("button", name="claude-code")).to_be_visible()
-    await expect(begin.get_by_role("button", name="codex")).to_have_count(0)
-    await begin.get_by_text("Not ready here: codex").click()
-    await expect(begin.get_by_text("is not installed on this host")).to_be_visible()
-    await page.keyboard.press("n")
-    dialog = page.get_by_role("dialog", name="New sandbox")
-    await expect(dialog.get_by_role("radio", name="claude-code")).to_be_visible()
-    await expect(dialog.get_by_role("radio", name="codex")).to_have_count(0)
-    await expect(dialog.get_by_text("Not ready here: codex")).to_be_visible()
+    form = page.get_by_role("form", name="New task")
+    await form.get_by_role("button", name="More", exact=True).click()
+    profiles = form.get_by_label("Profile", exact=True)
+    await expect(profiles.get_by_role("option", name="claude-code")).to_have_count(1)
+    await expect(profiles.get_by_role("option", name="codex")).to_have_count(0)
+    await form.get_by_text("Not ready here: codex").click()
+    await expect(form.get_by_text("is not installed on this host")).to_be_visible()

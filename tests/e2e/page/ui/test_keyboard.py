@@ -64,7 +64,7 @@ async def test_page_is_usable_by_tab_alone(open_page: OpenPage) -> None:
     for _ in range(14):
         reached.add(await page.evaluate(FOCUSED))
         await page.keyboard.press("Tab")
-    assert {"Skip to the sandbox", "Commands", "New sandbox", "demo", "Stop", "Destroy"} <= reached
+    assert {"Skip to the sandbox", "Commands", "New task", "demo", "Stop", "Destroy"} <= reached
     assert {"bash", "New terminal", "Search (Ctrl Shift F)"} <= reached
 
 

@@ -13,7 +13,7 @@ async def test_login_by_link_opens_page_and_clears_fragment(
 ) -> None:
     await page.goto(server.url)
     await page.goto(f"{server.url}#login={TICKET}")
-    await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
+    await expect(page.get_by_role("button", name="New task")).to_be_visible()
     assert TICKET not in page.url
     await page.go_back()
     assert TICKET not in page.url
@@ -36,7 +36,7 @@ async def test_login_ended_by_server_shows_logged_out_page(
     server: ScriptedServer, page: Page
 ) -> None:
     await page.goto(f"{server.url}#login={TICKET}")
-    await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
+    await expect(page.get_by_role("button", name="New task")).to_be_visible()
     server.cookies.clear()
     await page.evaluate("window.dispatchEvent(new Event('online'))")
     await expect(page.get_by_role("alert")).to_contain_text("login has ended")
@@ -74,4 +74,4 @@ async def test_page_whose_first_answer_does_not_come_says_that_it_waits(
     await expect(page.get_by_role("heading", name="Atoll has not answered yet")).to_be_visible()
     waits.set()
     await expect(page.get_by_role("heading", name="Atoll has not answered yet")).to_have_count(0)
-    await expect(page.get_by_role("button", name="New sandbox").first).to_be_visible()
+    await expect(page.get_by_role("button", name="New task").first).to_be_visible()

@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import expect
 
-from tests.e2e.page.ui.open_page import OpenPage
+from tests.e2e.page.ui.open_page import OpenPage, begin_sandbox
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -21,10 +21,9 @@ async def test_proposals_are_shown_word_for_word_and_only_an_approval_sends_them
         "changes": {"added": [{"kind": "setup", "text": WORDS}], "removed": []},
     }
     for key, decision in (("Escape", None), ("Enter", "declined"), ("Tab", "approved")):
-        await page.get_by_role("button", name="New sandbox").click()
-        await page.get_by_role("radio", name="Already here").check()
-        await page.get_by_label("Name", exact=True).fill(f"by-{key.lower()}")
-        await page.get_by_role("button", name="Create sandbox").click()
+        form = await begin_sandbox(page)
+        await form.get_by_label("Name", exact=True).fill(f"by-{key.lower()}")
+        await form.get_by_role("button", name="Create sandbox").click()
         dialog = page.get_by_role("dialog", name="What this repository asks for")
         await expect(dialog.get_by_text(WORDS).first).to_be_visible()
         await expect(dialog.get_by_role("button", name="Not now")).to_be_focused()

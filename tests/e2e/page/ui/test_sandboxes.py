@@ -1,7 +1,7 @@
 import pytest
 from playwright.async_api import Page, Route, expect
 
-from .open_page import OpenPage
+from .open_page import OpenPage, begin_sandbox
 from .scripted import TICKET, ScriptedServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -70,25 +70,34 @@ async def test_sandbox_says_where_it_is_and_why_there(server: ScriptedServer, pa
 
 async def test_create_refused_shows_error_at_its_field_then_succeeds(open_page: OpenPage) -> None:
     page, server = open_page.page, open_page.server
-    await page.get_by_role("button", name="New sandbox").click()
-    await page.get_by_role("radio", name="codex").check()
-    await page.get_by_role("radio", name="By address").check()
-    await page.get_by_label("Address", exact=True).fill("https://example.com/o/r")
-    await page.get_by_label("Branch", exact=True).fill("fix..x")
-    server.create_problem = (422, "invalid", "'fix..x' cannot name a branch", "repos[0].branch")
-    create = page.get_by_role("button", name="Create sandbox")
-    await create.click()
+    form = await begin_sandbox(page)
+    await form.get_by_role("button", name="Repository").click()
+    await page.get_by_label("Find a repository").fill("https://example.com/o/r")
+    await page.keyboard.press("Enter")
+    await form.get_by_role("button", name="Branch").click()
     branch = page.get_by_label("Branch", exact=True)
+    await branch.fill("fix..x")
+    await page.keyboard.press("Escape")
+    await form.get_by_role("button", name="More").click()
+    await form.get_by_label("Profile", exact=True).select_option("codex")
+    # A profile of an agent brings that, unless somebody says otherwise.
+    await expect(form.get_by_label("codex", exact=True)).to_be_checked()
+    await form.get_by_label("no agent").check()
+    server.create_problem = (422, "invalid", "'fix..x' cannot name a branch", "repos[0].branch")
+    create = form.get_by_role("button", name="Create sandbox")
+    await create.click()
+    await expect(form.get_by_role("alert")).to_contain_text("cannot name a branch")
+    await form.get_by_role("button", name="Branch: fix..x").click()
     await expect(branch).to_have_attribute("aria-invalid", "true")
-    await expect(page.get_by_role("alert")).to_contain_text("cannot name a branch")
 
     await branch.fill("fix")
-    lives = page.get_by_label("Lives for")
+    await page.keyboard.press("Escape")
+    lives = form.get_by_label("Lives for")
     assert await lives.locator("option").all_inner_texts() == [
         "As the profile says", "1 hour", "4 hours", "12 hours",
     ]  # fmt: skip
     await lives.select_option("1h")
-    await page.get_by_label("Name").fill("fresh")
+    await form.get_by_label("Name").fill("fresh")
     await create.click()
     await expect(page.get_by_role("heading", name="fresh")).to_be_visible()
     await expect(page.get_by_text("workspace made in 2 ms")).to_be_visible()
@@ -110,17 +119,17 @@ async def test_create_refused_shows_error_at_its_field_then_succeeds(open_page: 
 
 async def test_create_from_repository_already_here_sends_its_key(open_page: OpenPage) -> None:
     page = open_page.page
-    await page.get_by_role("button", name="New sandbox").click()
-    await page.get_by_role("radio", name="Already here").check()
-    await page.get_by_role("button", name="Create sandbox").click()
+    form = await begin_sandbox(page)
+    await expect(form.get_by_role("button", name="Repository: demo")).to_be_visible()
+    await form.get_by_role("button", name="Create sandbox").click()
     await expect(page.get_by_role("heading", name="scratch")).to_be_visible()
     assert open_page.server.created[-1]["repos"][0]["key"] == "ab" * 16
 
 
 async def test_created_sandbox_becoming_ready_offers_a_terminal(open_page: OpenPage) -> None:
     page, server = open_page.page, open_page.server
-    await page.get_by_role("button", name="New sandbox").click()
-    await page.get_by_role("button", name="Create sandbox").click()
+    form = await begin_sandbox(page)
+    await form.get_by_role("button", name="Create sandbox").click()
     await expect(page.get_by_role("heading", name="scratch")).to_be_visible()
     server.sandboxes["sb_0002"]["agents_inside"] = [
         *("claude-code@2.1.332", "codex@0.171.0", "acp:kimi@1.0"),

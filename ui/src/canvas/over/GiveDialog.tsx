@@ -33,8 +33,7 @@ export function GiveDialog({ id, stage, item, shared, onClose }: GiveDialogProps
   return (
     <Dialog title={t`Hand it to an agent`} onClose={onClose} wide>
       <Composer
-        prompt={wordsOf(item.text).trim() || item.title}
-        shared={shared}
+        known={{ prompt: wordsOf(item.text).trim() || item.title, shared }}
         onStarted={onStarted}
       />
     </Dialog>

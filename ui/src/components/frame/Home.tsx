@@ -1,8 +1,6 @@
-/** The page with no sandbox chosen: what is running, and the shortest ways to begin. */
+/** The page with no sandbox chosen: the box for a task, what waits, and what is running. */
 
-import { useEffect, useState } from 'react';
-import { api } from '../../api/client';
-import type { Profile, Sandbox } from '../../api/types';
+import type { Sandbox } from '../../api/types';
 import { t } from '../../language/t';
 import { isLive } from '../../state/acts';
 import { leadOf, needyFirst, sumOf } from '../../state/attention/agents';
@@ -11,17 +9,15 @@ import { go } from '../../state/route';
 import { useStore } from '../../state/store';
 import { mayWork } from '../../state/team/rights';
 import { team } from '../../state/team/team';
-import { BlockedProfiles, isUsable } from '../sandboxes/BlockedProfiles';
 import { ExposedMark } from '../sandboxes/ExposedMark';
 import { OwnerMark } from '../sandboxes/OwnerMark';
 import { Composer } from '../tasks/Composer';
 import { TaskGroups } from '../tasks/TaskGroups';
-import { Icon, Mark } from '../parts/icons';
+import { Icon } from '../parts/icons';
 import { Inbox } from '../inbox/Inbox';
 import { AgentAbout, AgentMark } from '../agents/AgentMark';
 import { MenuButton } from '../parts/MenuButton';
 import { StateMark } from '../sandboxes/StateMark';
-import { profileWords } from '../parts/words';
 import { HomeBoards } from './HomeBoards';
 import { Recent } from './Recent';
 import '../../styles/home.css';
@@ -30,37 +26,40 @@ interface HomeProps {
   readonly list: readonly Sandbox[];
   /** The address names a sandbox that is not there. */
   readonly missing: boolean;
-  readonly onNew: (profile: string | null) => void;
   readonly onMenu: () => void;
   readonly onPalette: () => void;
 }
 
-const SHOWN_PROFILES = 6;
 const SHOWN_SANDBOXES = 6;
 
-export function Home({ list, missing, onNew, onMenu, onPalette }: HomeProps) {
-  const [profiles, setProfiles] = useState<readonly Profile[]>([]);
-  useEffect(() => {
-    api.profiles().then(setProfiles, () => setProfiles([]));
-  }, []);
+export function Home({ list, missing, onMenu, onPalette }: HomeProps) {
   const works = mayWork(useStore(team));
   const running = needyFirst(list.filter(isLive)).slice(0, SHOWN_SANDBOXES);
-  const { title, lead } = greeting(missing, list.filter(isLive), works);
-
   return (
     <main className="home">
       <div className="home-menu">
         <MenuButton onMenu={onMenu} />
       </div>
       <div className="home-body">
-        {running.length === 0 && <Mark />}
-        <h1>{title}</h1>
-        <p className="home-lead">{lead}</p>
-        <SearchButton onPalette={onPalette} />
+        {missing && (
+          <p className="reason" role="status">
+            {t`${(<strong>{t`That sandbox is gone.`}</strong>)} It was destroyed, or it never existed. Your sandboxes are in the list beside this.`}
+          </p>
+        )}
+        {works ? (
+          <section className="home-task">
+            <h1>{t`What is to be done?`}</h1>
+            <Composer />
+          </section>
+        ) : (
+          <Watching list={list} />
+        )}
         <Inbox />
         {running.length > 0 && (
           <section>
-            <h2>{t`Running now`}</h2>
+            <h2>
+              {t`Running now`} <span className="home-sum">{sumOf(list.filter(isLive))}</span>
+            </h2>
             <ul className="cards">
               {running.map((sandbox) => (
                 <SandboxCard key={sandbox.sandbox_id} sandbox={sandbox} />
@@ -70,30 +69,28 @@ export function Home({ list, missing, onNew, onMenu, onPalette }: HomeProps) {
         )}
         <HomeBoards />
         <TaskGroups list={list} />
-        {works && (
-          <section>
-            {running.length > 0 && <h2>{t`New task`}</h2>}
-            <Composer />
-          </section>
-        )}
-        <section hidden={!works}>
-          <h2>{running.length > 0 ? t`Or begin something new` : t`Begin with a profile`}</h2>
-          <ul className="cards">
-            {profiles
-              .filter(isUsable)
-              .slice(0, SHOWN_PROFILES)
-              .map((profile) => (
-                <ProfileCard key={profile.id} profile={profile} onNew={onNew} />
-              ))}
-          </ul>
-          <BlockedProfiles profiles={profiles} />
-        </section>
         <Recent />
         <p className="quiet home-keys" hidden={!works}>
-          {t`${(<kbd>Ctrl</kbd>)} ${(<kbd>K</kbd>)} finds everything · ${(<kbd>H</kbd>)} begins a task · ${(<kbd>N</kbd>)} makes a sandbox`}
+          {t`${(<kbd>Ctrl</kbd>)} ${(<kbd>K</kbd>)} finds everything · ${(<kbd>N</kbd>)} begins a task from any page · ${(<kbd>H</kbd>)} comes here`}
         </p>
+        {!works && <SearchButton onPalette={onPalette} />}
       </div>
     </main>
+  );
+}
+
+/** What a viewer finds first. */
+function Watching({ list }: { readonly list: readonly Sandbox[] }) {
+  const live = list.filter(isLive);
+  return (
+    <section>
+      <h1>{live.length > 0 ? t`Your sandboxes` : t`Nothing runs just now`}</h1>
+      <p className="home-lead">
+        {live.length > 0
+          ? sumOf(live)
+          : t`You watch what your team shares. Its running sandboxes are shown here.`}
+      </p>
+    </section>
   );
 }
 
@@ -106,30 +103,6 @@ function SearchButton({ onPalette }: { readonly onPalette: () => void }) {
       <kbd>/</kbd>
     </button>
   );
-}
-
-function greeting(
-  missing: boolean,
-  live: readonly Sandbox[],
-  works: boolean,
-): { title: string; lead: string } {
-  if (missing) {
-    return {
-      title: t`That sandbox is gone`,
-      lead: t`It was destroyed, or it never existed. Your sandboxes are in the list beside this.`,
-    };
-  }
-  if (live.length > 0) return { title: t`Your sandboxes`, lead: sumOf(live) };
-  if (!works) {
-    return {
-      title: t`Nothing runs just now`,
-      lead: t`You watch what your team shares. Its running sandboxes are shown here.`,
-    };
-  }
-  return {
-    title: t`Give an agent a place of its own`,
-    lead: t`A sandbox has its own files, terminals and limits. You can watch and drive each terminal.`,
-  };
 }
 
 function SandboxCard({ sandbox }: { readonly sandbox: Sandbox }) {
@@ -164,26 +137,6 @@ function SandboxCard({ sandbox }: { readonly sandbox: Sandbox }) {
             {t`ends soon: ${duration(secondsUntil(end, now))} left`}
           </span>
         )}
-      </button>
-    </li>
-  );
-}
-
-interface ProfileCardProps {
-  readonly profile: Profile;
-  readonly onNew: (profile: string | null) => void;
-}
-
-function ProfileCard({ profile, onNew }: ProfileCardProps) {
-  const { id, agent = null, description = '' } = profile;
-  return (
-    <li className="card">
-      <button type="button" className="card-face" onClick={() => onNew(id)}>
-        <span className="card-title">
-          <Icon name={agent === null ? 'terminal' : 'agent'} />
-          {profileWords(id)}
-        </span>
-        {description !== '' && <span className="card-note">{description}</span>}
       </button>
     </li>
   );

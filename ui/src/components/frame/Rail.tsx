@@ -81,7 +81,8 @@ export function Rail({ onNew, onPalette, onPick }: RailProps) {
       {works && (
         <button type="button" className="button button-primary rail-new" onClick={onNew}>
           <Icon name="plus" />
-          {t`New sandbox`}
+          {t`New task`}
+          <kbd aria-hidden="true">N</kbd>
         </button>
       )}
       {list !== null && list.length >= FILTER_FROM && (

@@ -12,19 +12,21 @@ interface PopProps {
   readonly label?: string;
   /** Whether it opens above its word, as wide as that. */
   readonly above?: boolean;
+  /** The looks of its word, in place of a fact's or a button's. */
+  readonly face?: string;
   /** Called with a way to close the panel. */
   readonly children: (close: () => void) => ReactNode;
 }
 
 export function Pop(props: PopProps) {
-  const { summary, tone = '', above = false, button = false, label, children } = props;
+  const { summary, tone = '', above = false, button = false, label, face, children } = props;
   const [open, setOpen] = useState(false);
   const id = useId();
   return (
     <Popover.Root open={open} onOpenChange={setOpen}>
       <Popover.Trigger
         id={id}
-        className={button ? 'button button-small' : `pop-face fact ${tone}`}
+        className={face ?? (button ? 'button button-small' : `pop-face fact ${tone}`)}
         aria-label={label}
         title={label}
       >

@@ -99,12 +99,17 @@ interface Trouble {
 interface SecretDialogProps extends DialogProps {
   /** The model provider whose key is missing. */
   readonly provider?: string | undefined;
+  /** Whose sandboxes use it, at first. */
+  readonly scope?: string;
 }
 
-export function SecretDialog({ onClose, onDone, provider }: SecretDialogProps) {
-  const [draft, setDraft] = useState<Draft>(
-    provider === undefined ? EMPTY : { ...EMPTY, provider, name: provider },
-  );
+export function SecretDialog(props: SecretDialogProps) {
+  const { onClose, onDone, provider, scope = EMPTY.scope } = props;
+  const [draft, setDraft] = useState<Draft>({
+    ...EMPTY,
+    scope,
+    ...(provider === undefined ? {} : { provider, name: provider }),
+  });
   const [trouble, setTrouble] = useState<Trouble | null>(null);
   const [busy, setBusy] = useState(false);
   const change = (part: Partial<Draft>): void => {

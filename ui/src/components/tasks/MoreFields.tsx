@@ -1,31 +1,42 @@
-/** What most tasks leave as it is: profile, mode, start of the branch, network, life. */
+/** What most tasks leave as it is: profile, mode, name, network, life. */
 
-import type { Profile } from '../../api/types';
+import { api } from '../../api/client';
+import type { Extension, Profile } from '../../api/types';
 import { plural, t } from '../../language/t';
 import { fittingLife, livesOf } from '../sandboxes/lifetime';
-import { Choice, Line } from '../parts/Field';
+import { Choice, Line, type FieldName } from '../parts/Field';
+import { useAnswer } from '../parts/useAnswer';
 import { BlockedProfiles, isUsable } from '../sandboxes/BlockedProfiles';
+import { Wants } from '../sandboxes/Wants';
 import { profileWords } from '../parts/words';
+import { NotReady } from './AgentChoice';
 import type { TaskDraft } from './draft';
+import { SharedChoice } from './SharedChoice';
+import { ofProfile, type ComposerState } from './useComposer';
 
-interface MoreProps {
-  readonly draft: TaskDraft;
-  readonly profiles: readonly Profile[];
-  readonly change: (part: Partial<TaskDraft>) => void;
-}
-
-export function MoreFields({ draft, profiles, change }: MoreProps) {
+export function MoreFields({ state }: { readonly state: ComposerState }) {
+  const { draft, offers, trouble, change, look } = state;
+  const { profiles } = offers;
   const usable = profiles.filter(isUsable);
   const named = (wanted: string): Profile | undefined =>
     profiles.find(({ id }) => id === (wanted || 'profile.shell'));
+  const at = (field: FieldName): string | null => (trouble?.field === field ? trouble.text : null);
+  const profile = named(draft.profile);
+  const extensions = useExtensions();
   return (
-    <details className="composer-more">
-      <summary>{t`More`}</summary>
+    <div className="composer-fields">
       <div className="form-row">
         <Choice
           label={t`Profile`}
           value={draft.profile}
-          onChange={(profile) => change({ profile, ttl: fittingLife(draft.ttl, named(profile)) })}
+          trouble={at('profile')}
+          onChange={(id) =>
+            change({
+              profile: id,
+              ttl: fittingLife(draft.ttl, named(id)),
+              ...ofProfile(id, profiles, offers.agents ?? []),
+            })
+          }
         >
           <option value="">{t`shell`}</option>
           {usable
@@ -36,20 +47,11 @@ export function MoreFields({ draft, profiles, change }: MoreProps) {
               </option>
             ))}
         </Choice>
-        <Choice
-          label={t`The agent works`}
-          value={draft.mode === 'tui' ? 'tui' : draft.asks ? 'ask' : 'machine'}
-          onChange={(value) =>
-            change({ mode: value === 'tui' ? 'tui' : 'machine', asks: value === 'ask' })
-          }
-        >
-          <option value="tui">{t`at a terminal`}</option>
-          <option value="machine">{t`with cards, without asking`}</option>
-          <option value="ask">{t`with cards, asking before it acts`}</option>
-        </Choice>
+        {!draft.bare && <ModeChoice draft={draft} change={change} />}
         <Choice
           label={t`Network`}
           value={draft.network}
+          trouble={at('network_mode')}
           onChange={(network) => change({ network })}
         >
           <option value="">{t`As the profile says`}</option>
@@ -58,7 +60,12 @@ export function MoreFields({ draft, profiles, change }: MoreProps) {
           <option value="host-only">{t`Chosen ports of this machine`}</option>
           <option value="full">{t`Any public address`}</option>
         </Choice>
-        <Choice label={t`Lives for`} value={draft.ttl} onChange={(ttl) => change({ ttl })}>
+        <Choice
+          label={t`Lives for`}
+          value={draft.ttl}
+          trouble={at('ttl')}
+          onChange={(ttl) => change({ ttl })}
+        >
           <option value="">{t`As the profile says`}</option>
           {livesOf(named(draft.profile)).map(({ ttl, words }) => (
             <option key={ttl} value={ttl}>
@@ -66,26 +73,67 @@ export function MoreFields({ draft, profiles, change }: MoreProps) {
             </option>
           ))}
         </Choice>
-        <Choice
-          label={t`Queue it while`}
-          value={draft.maxWorking}
-          onChange={(maxWorking) => change({ maxWorking })}
-        >
-          <option value="">{t`as the server says`}</option>
-          {[1, 2, 3, 5, 8].map((most) => (
-            <option key={most} value={most}>
-              {plural(most, { one: '# is at work', other: '# are at work' })}
-            </option>
-          ))}
-        </Choice>
-        <Line
-          label={t`From branch`}
-          hint={t`Left empty: the default`}
-          value={draft.fromBranch}
-          onChange={(fromBranch) => change({ fromBranch })}
-        />
+        {!draft.bare && <QueueChoice draft={draft} change={change} />}
+        {!draft.bare && draft.agents.length < 2 && (
+          <Line
+            label={t`Name`}
+            hint={t`Left empty: made from repository and branch`}
+            value={draft.name}
+            trouble={at('name')}
+            onChange={(name) => change({ name })}
+          />
+        )}
       </div>
+      {profile !== undefined && <Wants profile={profile} extensions={extensions} />}
+      <SharedChoice shared={draft.shared} onChange={(shared) => change({ shared })} />
       <BlockedProfiles profiles={profiles} />
-    </details>
+      <NotReady agents={offers.agents} onMended={look} />
+    </div>
+  );
+}
+
+const NONE: readonly Extension[] = [];
+
+function useExtensions(): readonly Extension[] {
+  return useAnswer(extensionsOf, 'extensions').value ?? NONE;
+}
+
+const extensionsOf = (): ReturnType<typeof api.extensions> => api.extensions();
+
+interface PartProps {
+  readonly draft: TaskDraft;
+  readonly change: (part: Partial<TaskDraft>) => void;
+}
+
+function ModeChoice({ draft, change }: PartProps) {
+  return (
+    <Choice
+      label={t`The agent works`}
+      value={draft.mode === 'tui' ? 'tui' : draft.asks ? 'ask' : 'machine'}
+      onChange={(value) =>
+        change({ mode: value === 'tui' ? 'tui' : 'machine', asks: value === 'ask' })
+      }
+    >
+      <option value="tui">{t`at a terminal`}</option>
+      <option value="machine">{t`with cards, without asking`}</option>
+      <option value="ask">{t`with cards, asking before it acts`}</option>
+    </Choice>
+  );
+}
+
+function QueueChoice({ draft, change }: PartProps) {
+  return (
+    <Choice
+      label={t`Queue it while`}
+      value={draft.maxWorking}
+      onChange={(maxWorking) => change({ maxWorking })}
+    >
+      <option value="">{t`as the server says`}</option>
+      {[1, 2, 3, 5, 8].map((most) => (
+        <option key={most} value={most}>
+          {plural(most, { one: '# is at work', other: '# are at work' })}
+        </option>
+      ))}
+    </Choice>
   );
 }

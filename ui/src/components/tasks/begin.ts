@@ -1,9 +1,13 @@
-/** The way to the box for a task from anywhere: home, with the keyboard in its words. */
+/** The way to the box for a task at the top of home. */
 
 import { go } from '../../state/route';
+import { focusOn } from './composing';
 
 export function beginTask(): void {
   go(null);
   // After home is drawn.
-  window.setTimeout(() => document.querySelector<HTMLElement>('.composer textarea')?.focus());
+  window.setTimeout(() => {
+    const words = document.querySelector<HTMLElement>('.home .composer textarea');
+    if (words !== null) focusOn(words);
+  });
 }

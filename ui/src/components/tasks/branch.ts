@@ -26,6 +26,13 @@ export function proposedBranch(sentence: string): string {
   return name;
 }
 
+/** The branch, or with the first free number appended. */
+export function freeBranch(branch: string, taken: ReadonlySet<string>): string {
+  let name = branch;
+  for (let number = 2; name !== '' && taken.has(name); number += 1) name = `${branch}-${number}`;
+  return name;
+}
+
 /** The branch on which one of several agents works. */
 export function branchForAgent(branch: string, agent: string): string {
   return `${branch}-${agent.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`;

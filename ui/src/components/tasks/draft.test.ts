@@ -41,9 +41,9 @@ test('a machine asks only where it is a machine', () => {
 });
 
 test('what is missing is said', () => {
-  expect(lackOf(EMPTY)).toMatch('what is to be done');
-  expect(lackOf({ ...DRAFT, agents: [] })).toMatch('agent');
-  expect(lackOf({ ...DRAFT, repo: 'url' })).toMatch('address');
+  expect(lackOf(EMPTY)?.text).toMatch('what is to be done');
+  expect(lackOf({ ...DRAFT, agents: [] })?.text).toMatch('agent');
+  expect(lackOf({ ...DRAFT, repo: 'url' })?.text).toMatch('address');
   expect(lackOf(DRAFT)).toBeNull();
 });
 
@@ -54,4 +54,23 @@ test('only sandboxes of one sentence make a group', () => {
   const other = { state: 'ready', task: null };
   expect(groupsOf([one, alone, other, gone, one])).toEqual([[one, one]]);
   expect(membersOf([one, alone, gone, other], 'b')).toEqual([alone]);
+});
+
+test('a sandbox without an agent needs no words, and gets none', () => {
+  const bare = { ...DRAFT, bare: true, prompt: '', name: ' lab ', agents: ['codex'] };
+  expect(lackOf(bare)).toBeNull();
+  const [body, ...others] = bodiesOf(bare, [], 'g');
+  expect(others).toEqual([]);
+  expect(body).toEqual({
+    name: 'lab',
+    repos: [],
+    consumer: { actor: 'adm', harness: 'atoll-page' },
+  });
+});
+
+test('a proposed branch is a free one', () => {
+  expect(branchOf(DRAFT, new Set(['fix-login-page', 'fix-login-page-2']))).toBe('fix-login-page-3');
+  expect(branchOf({ ...DRAFT, branch: 'fix-login-page' }, new Set(['fix-login-page']))).toBe(
+    'fix-login-page',
+  );
 });

@@ -3,12 +3,17 @@
 import type { CreateSandbox, NetworkMode, Repository } from '../../api/types';
 import { t } from '../../language/t';
 import type { RepositoryPlace } from './beginning';
-import { branchForAgent, proposedBranch } from './branch';
+import type { FieldName } from '../parts/Field';
+import { branchForAgent, freeBranch, proposedBranch } from './branch';
 
 /** `repo`: '' for none, `key:…` of one that is here, `url` for the address. */
 export interface TaskDraft {
   readonly prompt: string;
   readonly agents: readonly string[];
+  /** A sandbox alone: no agent starts, and nobody receives the words. */
+  readonly bare: boolean;
+  /** The sandbox's name; '' is made of repository and branch. Only where there is one sandbox. */
+  readonly name: string;
   readonly repo: string;
   readonly url: string;
   /** null until somebody types one: then the sentence proposes it. */
@@ -28,6 +33,8 @@ export interface TaskDraft {
 export const EMPTY: TaskDraft = {
   prompt: '',
   agents: [],
+  bare: false,
+  name: '',
   repo: '',
   url: '',
   branch: null,
@@ -41,15 +48,28 @@ export const EMPTY: TaskDraft = {
   maxWorking: '',
 };
 
-export function branchOf(draft: TaskDraft): string {
-  return draft.branch ?? proposedBranch(draft.prompt);
+/** The branch that was typed, else the one that the words propose: a free one beside `taken`. */
+export function branchOf(draft: TaskDraft, taken: ReadonlySet<string> = NOTHING): string {
+  if (draft.branch !== null) return draft.branch;
+  return draft.bare ? '' : freeBranch(proposedBranch(draft.prompt), taken);
+}
+
+const NOTHING: ReadonlySet<string> = new Set();
+
+/** Why a draft cannot be sent, and which field lacks. */
+export interface Lack {
+  readonly field: FieldName | 'prompt' | 'agents' | null;
+  readonly text: string;
 }
 
 /** Why the draft cannot be sent, null when it can. */
-export function lackOf(draft: TaskDraft): string | null {
-  if (draft.prompt.trim() === '') return t`Say what is to be done.`;
-  if (draft.agents.length === 0) return t`Choose an agent.`;
-  if (draft.repo === 'url' && draft.url.trim() === '') return t`Give the address of a repository.`;
+export function lackOf(draft: TaskDraft): Lack | null {
+  if (!draft.bare && draft.prompt.trim() === '')
+    return { field: 'prompt', text: t`Say what is to be done.` };
+  if (!draft.bare && draft.agents.length === 0)
+    return { field: 'agents', text: t`Choose an agent.` };
+  if (draft.repo === 'url' && draft.url.trim() === '')
+    return { field: 'repo_url', text: t`Give the address of a repository.` };
   return null;
 }
 
@@ -60,7 +80,25 @@ export function baseOf({ agents, repo, branch, fromBranch }: TaskDraft): string 
   return asks ? branch?.trim() || null : null;
 }
 
-/** One request for each agent; `group` links several. `base` is where new branches begin unless
+/** The request of a sandbox without an agent. */
+function bareBody(draft: TaskDraft, known: readonly Repository[]): CreateSandbox {
+  const typed = { branch: draft.branch?.trim() ?? '', from: draft.fromBranch.trim() || null };
+  return { ...commonOf(draft), repos: reposOf(draft, known, typed) };
+}
+
+function commonOf(draft: TaskDraft): CreateSandbox {
+  const name = draft.agents.length > 1 ? '' : draft.name.trim();
+  return {
+    ...(draft.profile === '' ? {} : { profile: draft.profile }),
+    ...(name === '' ? {} : { name }),
+    ...(draft.network === '' ? {} : { network_mode: draft.network as NetworkMode }),
+    ...(draft.shared ? { scope: 'shared' as const } : {}),
+    ...(draft.ttl === '' ? {} : { ttl: draft.ttl }),
+    consumer: { actor: 'adm', harness: 'atoll-page' },
+  };
+}
+
+/** One request for each agent, or one without; `group` links several. `base` is where new branches begin unless
  *  the draft says it. */
 export function bodiesOf(
   draft: TaskDraft,
@@ -68,10 +106,12 @@ export function bodiesOf(
   group: string,
   base: string | null = null,
 ): readonly CreateSandbox[] {
+  if (draft.bare) return [bareBody(draft, known)];
   const several = draft.agents.length > 1;
   return draft.agents.map((agent) => {
     const branch = sentBranch(draft, several ? agent : null);
     return {
+      ...commonOf(draft),
       agent,
       prompt: draft.prompt,
       task: {
@@ -81,11 +121,6 @@ export function bodiesOf(
         max_working: draft.maxWorking === '' ? null : Number(draft.maxWorking),
       },
       repos: reposOf(draft, known, { branch, from: draft.fromBranch.trim() || base }),
-      ...(draft.profile === '' ? {} : { profile: draft.profile }),
-      ...(draft.network === '' ? {} : { network_mode: draft.network as NetworkMode }),
-      ...(draft.shared ? { scope: 'shared' as const } : {}),
-      ...(draft.ttl === '' ? {} : { ttl: draft.ttl }),
-      consumer: { actor: 'adm', harness: 'atoll-page' },
     };
   });
 }

@@ -23,7 +23,7 @@ import { KeyList } from '../review/ReviewKeys';
 import { ReviewTools } from '../review/ReviewTools';
 import { LogPane } from '../sandboxes/LogPane';
 import { SetupNote } from '../sandboxes/SetupNote';
-import { AgentChoice } from '../tasks/AgentChoice';
+import { FirstAgent } from '../tasks/AgentChoice';
 import { commandsOf } from '../../commands';
 import type { Changes } from '../review/reviews';
 
@@ -208,8 +208,8 @@ const PARTS: readonly Part[] = [
   },
   {
     name: 'agents to choose from',
-    draw: draw(AgentChoice, {
-      ...{ chosen: [], onChoose: nothing, onMended: nothing },
+    draw: draw(FirstAgent, {
+      onMended: nothing,
       agents: [
         {
           ...{ name: 'goose', prompts: true, state: 'not_installed', reason: 'It is missing.' },
@@ -228,14 +228,14 @@ const PARTS: readonly Part[] = [
       })
         .map(({ words }) => `>${words}<`)
         .join(' '),
-    works: ['New terminal', 'New sandbox', 'Secrets and approvals', 'Workers'],
+    works: ['New terminal', 'New task or sandbox', 'Secrets and approvals', 'Workers'],
     manages: ['Stop this sandbox', 'Destroy this sandbox', 'Pull its work'],
     administers: ['Every sandbox', 'Audit log'],
   },
   {
     name: 'rail',
     draw: draw(Rail, { onNew: nothing, onPalette: nothing, onPick: nothing }),
-    works: ['New sandbox', 'Secrets and approvals', 'Workers'],
+    works: ['New task', 'Secrets and approvals', 'Workers'],
     administers: ['Administration'],
   },
 ];

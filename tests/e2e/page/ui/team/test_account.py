@@ -24,7 +24,7 @@ async def test_one_persons_page_has_no_account_and_no_team(
     server: ScriptedServer, page: Page
 ) -> None:
     await page.goto(f"{server.url}#login={TICKET}")
-    await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
+    await expect(page.get_by_role("button", name="New task")).to_be_visible()
     async with page.expect_response("**/v1/organizations"):
         await page.reload()
     for place in ("#/account", "#/team"):
@@ -117,7 +117,7 @@ async def test_code_that_nobody_waits_with_is_confirmed_by_nobody(
     server: ScriptedServer, page: Page
 ) -> None:
     await page.goto(f"{server.url}#login={TICKET}")
-    await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
+    await expect(page.get_by_role("button", name="New task")).to_be_visible()
     await page.goto(f"{server.url}#/cli/WXZZ-WXZZ")
     main = page.get_by_role("main", name="A command line logs in")
     await expect(main.get_by_role("alert")).to_contain_text("No command line waits")

@@ -107,7 +107,7 @@ async def test_search_is_in_the_palette_by_keyboard(server: ScriptedServer, page
          "title": "fix/login"},
     ]  # fmt: skip
     await page.goto(f"{server.url}#login={TICKET}")
-    await expect(page.get_by_role("heading", name="Your sandboxes")).to_be_visible()
+    await expect(page.get_by_role("heading", name="What is to be done?")).to_be_visible()
     await page.keyboard.press("/")
     await page.keyboard.type("login")
     options = page.get_by_role("dialog").get_by_role("option")

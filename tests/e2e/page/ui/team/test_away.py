@@ -51,7 +51,7 @@ async def test_login_link_that_met_no_server_still_works_later(page: Page) -> No
     async with scripted_server() as server:
         url, port = server.url, int(server.url.rstrip("/").rpartition(":")[2])
         await page.goto(f"{url}#login={TICKET}")
-        await expect(page.get_by_role("button", name="New sandbox").first).to_be_visible()
+        await expect(page.get_by_role("button", name="New task").first).to_be_visible()
         await page.evaluate(_READY)
 
     await page.goto(f"{url}#login={TICKET}")
@@ -59,6 +59,6 @@ async def test_login_link_that_met_no_server_still_works_later(page: Page) -> No
     assert TICKET not in page.url
     async with scripted_server(port):
         # Without a click: the page asks again every few seconds.
-        await expect(page.get_by_role("button", name="New sandbox").first).to_be_visible(
+        await expect(page.get_by_role("button", name="New task").first).to_be_visible(
             timeout=15_000
         )

@@ -33,7 +33,7 @@ async def test_invited_person_logs_in_sees_the_offer_and_lands_in_the_organizati
     await expect(page.get_by_role("main")).to_contain_text("You join as member.")
     await page.get_by_role("button", name="Join Acme").press("Enter")
     await expect(page.get_by_text("You are a member of Acme.")).to_be_visible()
-    await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
+    await expect(page.get_by_role("button", name="New task")).to_be_visible()
     assert not any(SECRET in one.partition("#")[0] for one in addresses)
     stored = await page.evaluate("JSON.stringify([{...sessionStorage}, {...localStorage}])")
     assert SECRET not in stored
@@ -43,13 +43,13 @@ async def test_invitation_that_was_used_says_so_and_leads_on(
     server: ScriptedServer, page: Page
 ) -> None:
     await page.goto(f"{server.url}#login={TICKET}")
-    await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
+    await expect(page.get_by_role("button", name="New task")).to_be_visible()
     await page.goto(f"{server.url}#join={SECRET}")
     await expect(page.get_by_role("alert")).to_contain_text("over or was used")
     await page.get_by_role("button", name="Go on to Atoll").click()
-    await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
+    await expect(page.get_by_role("button", name="New task")).to_be_visible()
     await page.reload()
-    await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
+    await expect(page.get_by_role("button", name="New task")).to_be_visible()
 
 
 async def test_declined_invitation_is_accepted_by_nobody(
@@ -57,10 +57,10 @@ async def test_declined_invitation_is_accepted_by_nobody(
 ) -> None:
     server.team.offered = OFFER
     await page.goto(f"{server.url}#login={TICKET}")
-    await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
+    await expect(page.get_by_role("button", name="New task")).to_be_visible()
     await page.goto(f"{server.url}#join={SECRET}")
     await page.get_by_role("button", name="Not now").click()
-    await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
+    await expect(page.get_by_role("button", name="New task")).to_be_visible()
     assert [path for _, path, _ in server.team.asked] == ["/v1/invitations/look"]
 
 
@@ -70,7 +70,7 @@ async def test_a_link_opened_by_the_wrong_person_lets_another_log_in(
     server.team.use_oidc("Acme")
     server.team.offered = OFFER
     await page.goto(f"{server.url}#login={TICKET}")
-    await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
+    await expect(page.get_by_role("button", name="New task")).to_be_visible()
     await page.goto(f"{server.url}#join={SECRET}")
     await page.get_by_role("button", name="Log in as somebody else").click()
     await page.get_by_role("link", name="Continue with Acme").click()
@@ -89,7 +89,7 @@ async def test_link_where_nobody_can_log_in_says_whom_to_ask(
     await expect(page.get_by_role("main")).to_contain_text("for somebody else")
     await expect(page.get_by_role("button", name="Join Acme")).to_be_disabled()
     await page.get_by_role("button", name="Not now").click()
-    await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
+    await expect(page.get_by_role("button", name="New task")).to_be_visible()
 
 
 async def test_somebody_without_a_team_is_told_how_to_get_into_one(

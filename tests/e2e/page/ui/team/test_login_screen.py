@@ -44,7 +44,7 @@ async def test_logging_out_says_so_and_the_keyboard_alone_leads_back(
 ) -> None:
     server.team.use_oidc("Acme")
     await page.goto(f"{server.url}#login={TICKET}")
-    await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
+    await expect(page.get_by_role("button", name="New task")).to_be_visible()
     await page.keyboard.press("Control+k")
     await page.get_by_role("combobox", name="Find a command or sandbox").fill("Log out")
     await page.keyboard.press("Enter")
@@ -53,7 +53,7 @@ async def test_logging_out_says_so_and_the_keyboard_alone_leads_back(
     await page.keyboard.press("Tab")
     await expect(page.get_by_role("link", name="Continue with Acme")).to_be_focused()
     await page.keyboard.press("Enter")
-    await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
+    await expect(page.get_by_role("button", name="New task")).to_be_visible()
 
 
 async def test_a_session_that_ended_elsewhere_leads_back_to_the_same_sandbox(
@@ -76,5 +76,5 @@ async def test_a_hostile_place_to_come_back_to_is_no_address(
 ) -> None:
     server.team.next = "https://evil.example/"
     await page.goto(f"{server.url}#login={TICKET}")
-    await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
+    await expect(page.get_by_role("button", name="New task")).to_be_visible()
     assert page.url == f"{server.url}#/"

@@ -3,6 +3,7 @@
 import pytest
 from playwright.async_api import Page, expect
 
+from tests.e2e.page.ui.open_page import begin_sandbox
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
 
 from .scripted_team import BOB, SECRET, organization
@@ -155,7 +156,7 @@ async def test_viewer_is_offered_nothing_that_would_be_refused(
     await expect(page.get_by_role("button", name="Secrets and approvals")).to_have_count(0)
     await page.locator(".row").click()
     await expect(page.get_by_role("tab", name="bash")).to_be_visible()
-    for gone in ("New sandbox", "New terminal", "Stop", "Destroy", "Give", "Share this terminal"):
+    for gone in ("New task", "New terminal", "Stop", "Destroy", "Give", "Share this terminal"):
         await expect(page.get_by_role("button", name=gone, exact=True)).to_have_count(0)
     for gone in ("Close bash", "Split right (Ctrl Shift D)", "Record this terminal"):
         await expect(page.get_by_role("button", name=gone)).to_have_count(0)
@@ -168,14 +169,32 @@ async def test_viewer_is_offered_nothing_that_would_be_refused(
     await expect(page.get_by_role("main", name="Inbox")).to_contain_text("members answer")
 
 
+async def test_new_member_learns_in_one_line_who_gives_everybody_a_key(
+    server: ScriptedServer, page: Page
+) -> None:
+    server.ready_agents.clear()
+    server.team.found(role="member")
+    server.team.add(BOB, "Bob", role="owner")
+    await page.goto(f"{server.url}#login={TICKET}")
+    first = page.get_by_role("region", name="No agent is ready yet")
+    await expect(first).to_contain_text("Bob can add a key of scope organization")
+    await expect(first.get_by_role("button")).to_have_text(["Set a key of your own"])
+    await expect(first.get_by_text("There is no key.").first).to_be_hidden()
+    server.team.found(role="admin")
+    await page.reload()
+    await first.get_by_role("button", name="Add a key for everybody").click()
+    dialog = page.get_by_role("dialog", name="Set a secret")
+    await expect(dialog.get_by_label("Who may use it")).to_have_value("organization")
+
+
 async def test_member_shares_a_new_sandbox_and_gives_it_away(
     server: ScriptedServer, page: Page
 ) -> None:
     server.team.found(role="member")
     server.team.add(BOB, "Bob")
     await page.goto(f"{server.url}#login={TICKET}")
-    await page.get_by_role("button", name="New sandbox").click()
-    dialog = page.get_by_role("dialog", name="New sandbox")
+    dialog = await begin_sandbox(page)
+    await dialog.get_by_role("button", name="More").click()
     await dialog.get_by_role("checkbox", name="Share it with Acme").check()
     await dialog.get_by_label("Name").fill("ours")
     await dialog.get_by_role("button", name="Create sandbox").click()

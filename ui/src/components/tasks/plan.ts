@@ -1,0 +1,42 @@
+/** What will start, in one line: who, where, and how. Pure. */
+
+import type { Repository } from '../../api/types';
+import { t } from '../../language/t';
+import { shortRepo } from '../parts/words';
+import type { TaskDraft } from './draft';
+import type { Offers } from './useComposer';
+
+/** What the repository of a draft is called; '' where it has none. */
+export function repoName(draft: TaskDraft, known: readonly Repository[]): string {
+  if (draft.repo === '') return '';
+  if (draft.repo === 'url') return shortRepo(draft.url.trim());
+  return known.find(({ key }) => `key:${key}` === draft.repo)?.name ?? '';
+}
+
+/** `codex in a sandbox of its own · from demo · at a terminal`. */
+export function planWords(draft: TaskDraft, { repositories }: Offers): string {
+  const repo = repoName(draft, repositories);
+  return [
+    whoWords(draft),
+    repo === '' ? t`an empty workspace` : t`a copy of ${repo}`,
+    draft.bare ? '' : modeWords(draft),
+    draft.profile === '' ? '' : t`profile ${draft.profile.replace(/^profile\./, '')}`,
+    draft.network === '' ? '' : t`network ${draft.network}`,
+    draft.ttl === '' ? '' : t`lives ${draft.ttl}`,
+  ]
+    .filter((part) => part !== '')
+    .join(' · ');
+}
+
+function whoWords({ agents, bare }: TaskDraft): string {
+  if (bare) return t`A sandbox, in which no agent starts`;
+  const [first] = agents;
+  if (first === undefined) return t`No agent is chosen`;
+  if (agents.length === 1) return t`${first} in a sandbox of its own`;
+  return t`${agents.join(', ')}, each in a sandbox and on a branch of its own`;
+}
+
+function modeWords({ mode, asks }: TaskDraft): string {
+  if (mode === 'tui') return t`at a terminal`;
+  return asks ? t`with cards, asking before it acts` : t`with cards, without asking`;
+}
