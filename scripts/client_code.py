@@ -198,8 +198,8 @@ class NounCode:
         verb = one.method.lower()
         if verb == "delete":
             self._need("atoll.client.transport", "Call")
-            self._need("atoll.client.transport", "at")
-            return f'Call("DELETE", at({segments}){query.replace("query=", "")}){changed}'
+            self._need("atoll.client.transport", "api_path")
+            return f'Call("DELETE", api_path({segments}){query.replace("query=", "")}){changed}'
         self._need("atoll.client.transport", verb)
         return f"{verb}({segments}{value and f', value={value}'}{query}){changed}"
 

@@ -11,7 +11,7 @@ from atoll.adapters.kept import HOLE_BYTES, KEPT_FREE_BYTES, KeptFolder
 from atoll.domain.errors import AtollError, LimitReached
 from atoll.ports.kept import TREE
 from atoll.testing import FakeKeptShelf
-from atoll.testing.contracts.kept import KeptShelfContract, pieces, put, worktree
+from atoll.testing.contracts.kept import KeptShelfContract, put, stream_parts, worktree
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -69,8 +69,8 @@ async def test_drafts_of_an_earlier_run_are_swept_and_records_that_are_none_left
 async def test_name_twice_in_a_draft_is_refused(shelf: KeptFolder) -> None:
     with pytest.raises(AtollError):
         async with shelf.draft("kept_a") as draft:
-            await draft.write(TREE, pieces(b"x"))
-            await draft.write(TREE, pieces(b"y"))
+            await draft.write(TREE, stream_parts(b"x"))
+            await draft.write(TREE, stream_parts(b"y"))
 
 
 async def test_runs_of_zeros_take_no_room_whatever_the_cut(shelf: KeptFolder) -> None:

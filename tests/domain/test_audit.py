@@ -15,9 +15,9 @@ from atoll.domain.audit import (
     canonical,
     entry_of,
     is_audited,
-    linked,
     signed_bytes,
     verify,
+    with_hash,
 )
 from atoll.domain.event import Event
 from atoll.domain.event_kind import KINDS
@@ -84,7 +84,7 @@ def test_dropped_entry_is_missed() -> None:
 
 def test_entry_put_in_the_place_of_another_is_noticed() -> None:
     entries = chain(3)
-    forged = linked(replace(entries[1], actor_id="somebody"))
+    forged = with_hash(replace(entries[1], actor_id="somebody"))
     wrong = verify([entries[0], forged, entries[2]], org_id=ORG).wrong
     assert wrong == "entry 3 does not follow entry 2: one of them was changed or replaced"
 

@@ -9,8 +9,8 @@ from atoll.domain.placement import (
     HostLoad,
     PlaceRequest,
     Rejected,
-    bounded,
     candidates,
+    has_limits,
     load_of,
     no_host_of,
     room_of,
@@ -141,10 +141,10 @@ _AWAY = {"stopped", "expired", "failed", "destroying", "destroyed"}
 
 def test_shortage_names_the_limit() -> None:
     need = HostLoad(1, 1.0, 1024)
-    assert not bounded(host("a"))
+    assert not has_limits(host("a"))
     assert shortage(host("a"), HostLoad(9999, 9999.0, 10**9), need) is None
     count = host("a", capacity=Capacity(sandboxes=2))
-    assert bounded(count)
+    assert has_limits(count)
     assert shortage(count, HostLoad(1), need) is None
     assert shortage(count, HostLoad(2), need) == "it holds 2 sandboxes of 2"
     cores = host("a", capacity=Capacity(cpu=2.0), overcommit=1.5)

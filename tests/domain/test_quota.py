@@ -11,11 +11,11 @@ from atoll.domain.quota import (
     QuotaUsage,
     check_sandbox,
     check_session,
-    limited,
     read_default_limits,
     read_quota,
     spelled_quota,
     usage_of,
+    with_default_limits,
 )
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.wall.resources import Resources
@@ -52,8 +52,8 @@ DEFAULTS = Resources(cpu=1.0, memory_mb=4096, workspace_mb=10240)
 
 def test_default_fills_what_a_quota_counts_and_the_profile_lacks() -> None:
     bare = made(resources=Resources(memory_mb=512))
-    assert limited(bare, Quota(sandboxes=3), DEFAULTS) is bare
-    filled = limited(bare, Quota(cpu=9.0, memory_mb=9, storage_mb=9), DEFAULTS)
+    assert with_default_limits(bare, Quota(sandboxes=3), DEFAULTS) is bare
+    filled = with_default_limits(bare, Quota(cpu=9.0, memory_mb=9, storage_mb=9), DEFAULTS)
     assert filled.profile.resources == Resources(cpu=1.0, memory_mb=512, workspace_mb=10240)
     assert replace(filled, profile=bare.profile) == bare
 

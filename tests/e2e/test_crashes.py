@@ -340,7 +340,7 @@ def test_killed_zygote_is_said_and_the_next_start_cleans_up(
     sandbox = api.create()["sandbox_id"]
     api.run(sandbox, "echo kept > file")
     uids = uids_of(server.home)
-    zygote = zygote_process.running(Home(server.home))
+    zygote = zygote_process.zygote_pid(Home(server.home))
     assert zygote is not None
     os.kill(zygote, signal.SIGKILL)
     refused = api.client.post("/v1/sandboxes?wait=ready", json={"profile": "shell"}).json()

@@ -113,7 +113,7 @@ async def destroyed(client: httpx.AsyncClient, sandbox: str) -> None:
 
 def descriptors(server: TestServer) -> tuple[int, int]:
     """How many the zygote (but for what stands ready) and the control plane hold."""
-    zygote = zygote_process.running(Home(server.home))
+    zygote = zygote_process.zygote_pid(Home(server.home))
     assert zygote is not None and server.process is not None
     pids = (zygote, server.process.pid)
     first, second = (len(os.listdir(f"/proc/{pid}/fd")) for pid in pids)  # noqa: PTH208

@@ -21,7 +21,7 @@ from atoll.wiring.launch.home_setup import prepare_home
 from atoll.zygote.host.home import Home
 from atoll.zygote.records.uids import FIRST_UID
 from atoll.zygote.wall import hierarchies
-from atoll.zygote.wall.covers import Cover, covers
+from atoll.zygote.wall.covers import Cover, find_covers
 from tests.peers.api import api_of
 
 
@@ -37,7 +37,7 @@ def home() -> Iterator[Home]:
 def test_covers_are_the_outermost_closed_folders() -> None:
     closed = {Path("/root"), Path("/root/x"), Path("/srv/a")}
     needed = [Path("/root/x/y"), Path("/root/z"), Path("/usr/lib"), Path("/srv/a/b/c")]
-    assert covers(needed, lambda folder: folder in closed) == [
+    assert find_covers(needed, lambda folder: folder in closed) == [
         Cover(Path("/root"), (Path("/root/x/y"), Path("/root/z"))),
         Cover(Path("/srv/a"), (Path("/srv/a/b/c"),)),
     ]
@@ -92,10 +92,10 @@ def test_prepare_home_in_a_folder_of_other_things_is_refused(tmp_path: Path) -> 
 def test_zygote_started_twice_is_one_apart_from_us_and_leaves_nothing(home: Home) -> None:
     prepare_home(home.root)
     zygote_process.ensure(home)
-    pid = zygote_process.running(home)
+    pid = zygote_process.zygote_pid(home)
     assert pid is not None
     zygote_process.ensure(home)
-    assert zygote_process.running(home) == pid
+    assert zygote_process.zygote_pid(home) == pid
     stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     assert int(stat[1]) != os.getpid()
     assert int(stat[3]) != os.getsid(0)
@@ -103,7 +103,7 @@ def test_zygote_started_twice_is_one_apart_from_us_and_leaves_nothing(home: Home
         assert Path(f"/proc/{pid}/cgroup").read_text() != Path("/proc/self/cgroup").read_text()
     stood = hierarchies.hierarchies(Path(f"/proc/{pid}"))
     LocalHost().down(home.root)
-    assert zygote_process.running(home) is None
+    assert zygote_process.zygote_pid(home) is None
     assert [str(each.base(home.tag)) for each in stood if each.base(home.tag).exists()] == []
 
 
@@ -145,14 +145,14 @@ def test_zygote_survives_the_end_of_whoever_started_it(home: Home) -> None:
     os.killpg(starter.pid, signal.SIGKILL)
     starter.wait()
     starter.stdout.close()
-    assert zygote_process.running(home) is not None
+    assert zygote_process.zygote_pid(home) is not None
 
 
 def test_processes_are_told_apart_by_their_titles() -> None:
     with test_server(cold=True) as server, api_of(server) as api:
         box = api.box(api.create(name="titled")["sandbox_id"])
         control = json.loads((server.home / "run" / "control.json").read_text())["pid"]
-        zygote = zygote_process.running(Home(server.home))
+        zygote = zygote_process.zygote_pid(Home(server.home))
         pids = (zygote, control, box.runtime_pid)
         titles = [Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0") for pid in pids]
         home = os.fsencode(server.home)

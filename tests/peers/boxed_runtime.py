@@ -21,7 +21,7 @@ from atoll.adapters.runtimes.http_clients import problem, read_answer
 from atoll.domain.wall.own_environment import own_environment
 from atoll.ports.extension import Mount
 from atoll.ports.runtime import Channel, HandoverLink, RuntimeStream
-from atoll.runtime.files.entry import shown
+from atoll.runtime.files.entry import to_json_text
 from atoll.wire.contract.call import RuntimeCall
 
 T = TypeVar("T")
@@ -113,7 +113,8 @@ class BoxedRuntime:
             exact = base64.b64encode(os.fsencode(one.name)).decode()
             kind = "symlink" if link else "dir" if folder else "file"
             entries.append({
-                "name": shown(one.name), "path": shown(os.path.relpath(one.path, self.workspace)),
+                "name": to_json_text(one.name),
+                "path": to_json_text(os.path.relpath(one.path, self.workspace)),
                 "type": kind, "size": 0, "mode": "0644", "mtime": "", "name_b64": exact,
             })  # fmt: skip
         return 200, json.dumps({"entries": entries, "next": None}).encode()

@@ -37,7 +37,7 @@ class Remains:
 def remains(root: Path, uids: Iterable[int] = ()) -> Remains:
     """Look around. `uids` are those the sandboxes of interest had."""
     home = Home(root)
-    zygote = zygote_process.running(home)
+    zygote = zygote_process.zygote_pid(home)
     return Remains(
         processes=frozenset(_processes(zygote, frozenset(uids))),
         mounts=frozenset(_mounts(root, zygote)),

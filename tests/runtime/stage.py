@@ -20,7 +20,7 @@ from atoll.runtime.agents.file_acts import FileActs
 from atoll.runtime.agents.waking import Wakes
 from atoll.runtime.api.announced_end import AnnouncedEnd
 from atoll.runtime.api.app import build
-from atoll.runtime.api.parts import Parts, expect_parts
+from atoll.runtime.api.parts import Parts, promise_parts
 from atoll.runtime.api.tracing import SpanBuffer
 from atoll.runtime.doors.approvals.command_requests import CommandRequests
 from atoll.runtime.execs.execs import Execs
@@ -208,7 +208,7 @@ async def runtime(
             execs = Execs(spawner, env=env, cwd=spawner.root, journal=journal, tasks=tasks)
             activity = Activity("sb_test", 1)
             app = build(token=token)
-            expect_parts(app).set_result(
+            promise_parts(app).set_result(
                 Parts(
                     terminals=terminals,
                     agents=speakers,

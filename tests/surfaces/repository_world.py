@@ -14,7 +14,7 @@ from pathlib import Path
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.kept import KeptFolder
-from atoll.adapters.profiles import bundled
+from atoll.adapters.profiles import read_builtin_profiles
 from atoll.adapters.repos.direct_importer import DirectImporter
 from atoll.adapters.repos.shelf import Settings as ShelfSettings
 from atoll.adapters.repos.shelf import Shelf
@@ -147,7 +147,7 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
             FakeWebhookSender(),
             FakeForge(),
             FakeSshMachines(),
-            bundled=bundled(),
+            bundled=read_builtin_profiles(),
         )
 
         async def ready() -> str | None:

@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
 
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandboxes.sandbox import CreateSandbox
-from atoll.wiring.control.openapi import text
+from atoll.wiring.control.openapi import render_document
 from tests.places import ROOT
 from tests.surfaces.http.world import World, world
 
@@ -68,7 +68,7 @@ def atoll() -> Iterator[World]:
 
 
 def test_document_checked_in_is_current() -> None:
-    assert DOCUMENT.read_text() == text(), "run scripts/openapi"
+    assert DOCUMENT.read_text() == render_document(), "run scripts/openapi"
 
 
 # Streams that go on for ever, or that are made to be followed, are tested with a reader.

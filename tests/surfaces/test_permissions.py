@@ -18,7 +18,7 @@ from atoll.surfaces.http.server.permissions import (
     PUBLIC_PATHS,
     WITHOUT_PERMISSION,
     permission_of,
-    permitted,
+    require_permission,
 )
 from atoll.surfaces.http.serving.openapi import document
 from atoll.surfaces.mcp.toolbox import toolbox
@@ -51,7 +51,7 @@ def test_an_app_with_a_route_that_declares_nothing_does_not_start() -> None:
         return Response()
 
     with pytest.raises(LookupError, match="/v1/lamps"):
-        permitted(Route("/v1/lamps", lamps))
+        require_permission(Route("/v1/lamps", lamps))
 
 
 def test_the_document_shows_each_permission() -> None:
@@ -101,7 +101,7 @@ async def test_a_caller_without_the_permission_is_refused_before_the_route_runs(
     if capability is None:
         return
     inner, bare = _Inner(), next(r for r in _all_bare() if r.endpoint is route.endpoint)
-    own = permitted(_with_app(bare, inner))
+    own = require_permission(_with_app(bare, inner))
     assert isinstance(own, Route | WebSocketRoute)
     sent: list[Any] = []
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from atoll.client.transport import Call, at, get, post
+from atoll.client.transport import Call, api_path, get, post
 from atoll.domain.errors import Conflict, Invalid, LimitReached, NotFound
 from atoll.surfaces.cli.transfer.ordered_pulls import watch_pulls
 from tests.peers.boxed_runtime import BoxedRuntime
@@ -134,11 +134,11 @@ async def test_same_pull_that_waits_is_ordered_once(ordered: Ordered) -> None:
 
 async def test_order_that_waits_is_cancelled(ordered: Ordered) -> None:
     order_id = (await ordered.order())["order_id"]
-    await ordered.call(Call("DELETE", at("pulls", order_id)))
+    await ordered.call(Call("DELETE", api_path("pulls", order_id)))
     assert [one["state"] for one in (await ordered.list())["pulls"]] == ["cancelled"]
     await ordered.watch()
     assert "fix" not in ordered.tree.git("branch")
     with pytest.raises(Conflict, match="cancelled"):
-        await ordered.call(Call("DELETE", at("pulls", order_id)))
+        await ordered.call(Call("DELETE", api_path("pulls", order_id)))
     with pytest.raises(NotFound):
-        await ordered.call(Call("DELETE", at("pulls", "pull_0")))
+        await ordered.call(Call("DELETE", api_path("pulls", "pull_0")))

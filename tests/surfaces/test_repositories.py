@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from atoll.client.transport import Call, at, post
+from atoll.client.transport import Call, api_path, post
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
 from atoll.domain.ids import PERSONAL_ORG, OrgId
 from atoll.domain.repository.repository import read_local
@@ -128,7 +128,7 @@ async def test_unpulled_work_of_several_repositories_and_beside_them_is_told(
         f"{commit} --allow-empty -m second; echo y > 'y z'; "
         "cd ../deep/b; echo x > x; git add x; git stash -q; cd ../..; rm -rf broken/.git; touch t"
     )
-    path = at("sandboxes", str(sandbox["name"]), "unpulled")
+    path = api_path("sandboxes", str(sandbox["name"]), "unpulled")
     places = (await asyncio.to_thread(atoll.api.transport.call, Call("GET", path))).value["places"]
     assert isinstance(places, list)
     a, b, beside = places

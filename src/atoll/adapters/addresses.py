@@ -47,14 +47,14 @@ class CheckedResolver(AbstractResolver):
                 proto=0,
                 flags=socket.AI_NUMERICHOST,
             )
-            for address in await resolved(host, port, self._reach)
+            for address in await look_up_allowed(host, port, self._reach)
         ]
 
     async def close(self) -> None:
         """Do nothing: it holds nothing."""
 
 
-async def resolved(host: str, port: int, reach: Reach) -> tuple[str, ...]:
+async def look_up_allowed(host: str, port: int, reach: Reach) -> tuple[str, ...]:
     """Return the addresses of a host. Raises `Forbidden` when one may not be dialled, `Unavailable`
     when the host does not resolve."""
     addresses = await look_up(host, port)

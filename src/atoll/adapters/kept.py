@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from atoll.adapters.settled import remove_tree, settled
+from atoll.adapters.settled import remove_tree, run_to_end
 from atoll.domain.errors import AtollError, Failed, LimitReached, NotFound
 from atoll.domain.size import spelled_size
 from atoll.ports.kept import KeptWorktree
@@ -151,9 +151,9 @@ class FolderDraft:
     async def commit(self, kept: KeptWorktree) -> KeptWorktree:
         """See the port."""
         whole = replace(kept, bytes=self._bytes, path=str(self._target))
-        await self.write(RECORD, _once(msgspec.json.encode(whole)))
+        await self.write(RECORD, _as_stream(msgspec.json.encode(whole)))
         try:
-            await settled(asyncio.to_thread(self._place.rename, self._target))
+            await run_to_end(asyncio.to_thread(self._place.rename, self._target))
             await asyncio.to_thread(_sync_folder, self._target.parent)
         except OSError as error:
             raise _write_error(error) from error
@@ -166,7 +166,8 @@ def _write_whole(file: int, part: bytes) -> None:
         rest = rest[os.write(file, rest) :]
 
 
-async def _once(piece: bytes) -> AsyncIterator[bytes]:
+async def _as_stream(piece: bytes) -> AsyncIterator[bytes]:
+    """Yield the bytes as one piece."""
     yield piece
 
 

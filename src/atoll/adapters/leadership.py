@@ -57,7 +57,7 @@ class PostgresLeadership:
         """See the port."""
         while True:
             try:
-                async with self._locked() as link:
+                async with self._try_lock() as link:
                     if link is not None:
                         await self._lead(link, act)
             except Unavailable as error:
@@ -133,7 +133,7 @@ class PostgresLeadership:
             await _ask(link, "SELECT 1")
 
     @asynccontextmanager
-    async def _locked(self) -> AsyncIterator[Any]:
+    async def _try_lock(self) -> AsyncIterator[Any]:
         """Yield a connection that holds the lock, or None while another one holds it."""
         driver = import_module("asyncpg")
         try:

@@ -7,7 +7,7 @@ MAX_FILES = 500
 MAX_BYTES = 65536
 
 
-def bundled() -> dict[str, str]:
+def read_builtin_profiles() -> dict[str, str]:
     """Return the documents that come with Atoll, by file name."""
     folder = resources.files("atoll") / "profiles"
     return {
@@ -28,10 +28,11 @@ def personal(folder: Path) -> dict[str, str]:
         paths = sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml"))
     except OSError:
         return {}
-    return {path.name: _text(path) for path in paths[:MAX_FILES]}
+    return {path.name: _read_profile(path) for path in paths[:MAX_FILES]}
 
 
-def _text(path: Path) -> str:
+def _read_profile(path: Path) -> str:
+    """Return a file's text; empty when it cannot be read or is too large."""
     try:
         # A pipe or a device would block a reader for ever.
         if not path.is_file() or path.stat().st_size > MAX_BYTES:

@@ -9,8 +9,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def settled(act: Awaitable[T]) -> T:
-    """Return what `act` returns. A cancellation meanwhile is raised after its end."""
+async def run_to_end(act: Awaitable[T]) -> T:
+    """Await `act` to its end; only then raise a cancellation that came meanwhile."""
     work = asyncio.ensure_future(act)  # noqa: TID251 - awaited to its end, here
     cancelled: asyncio.CancelledError | None = None
     while not work.done():
@@ -29,4 +29,4 @@ async def settled(act: Awaitable[T]) -> T:
 async def remove_tree(place: Path) -> None:
     """Delete a directory with everything in it, as far as that is possible. A cancellation does
     not leave it there: threads that are all busy would drop the work unseen."""
-    await settled(asyncio.to_thread(shutil.rmtree, place, ignore_errors=True))
+    await run_to_end(asyncio.to_thread(shutil.rmtree, place, ignore_errors=True))

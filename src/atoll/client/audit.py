@@ -38,7 +38,7 @@ def verify_export(lines: Iterable[bytes], *, public_key: str | None = None) -> E
     from atoll.domain import audit as chain
 
     rest = iter(lines)
-    head = _object(next(rest, b""))
+    head = _read_object(next(rest, b""))
     if not {"org_id", "checkpoint", "public_key"} <= head.keys():
         raise Invalid("this is no export of an audit log: its first line is missing")
     key = public_key or str(head["public_key"])
@@ -46,7 +46,7 @@ def verify_export(lines: Iterable[bytes], *, public_key: str | None = None) -> E
     if begin is not None and not _is_signed(begin, key):
         wrong = "the checkpoint is not signed by this key: it was replaced, or the key is another"
         return Export(0, begin.n, begin.hash, key, wrong)
-    entries = (_convert(chain.AuditEntry, _object(line)) for line in rest if line)
+    entries = (_convert(chain.AuditEntry, _read_object(line)) for line in rest if line)
     outcome = chain.verify(entries, begin, org_id=head["org_id"])  # type: ignore[arg-type]
     return Export(outcome.entries, outcome.n, outcome.hash, key, outcome.wrong)
 
@@ -75,7 +75,8 @@ def _is_signed(checkpoint: "Checkpoint", key: str) -> bool:
     return True
 
 
-def _object(line: bytes) -> dict[str, Json]:
+def _read_object(line: bytes) -> dict[str, Json]:
+    """Return the object of an exported line. Raises `Invalid`."""
     try:
         document = json.loads(line)
     except (ValueError, RecursionError) as error:

@@ -69,18 +69,20 @@ class Field(Generic[T]):
 
 def text() -> Field[str]:
     """Return a string field; empty when it is absent or null."""
-    return Field(str, _text, str)
+    return Field(str, _read_text, str)
 
 
 def word() -> Field[T]:
     """Return a string field whose annotation lists the words of the contract. A newer server may
     send others; they pass, and so does the empty string when it is absent or null."""
-    return Field(None, lambda value, name: cast("T", _text(value, name)), lambda: cast("T", ""))
+    return Field(
+        None, lambda value, name: cast("T", _read_text(value, name)), lambda: cast("T", "")
+    )
 
 
 def number(default: int = 0) -> Field[int]:
     """Return a field of whole numbers; `default` when it is absent or null."""
-    return Field(int, _number, lambda: default)
+    return Field(int, _read_number, lambda: default)
 
 
 def decimal() -> Field[float | None]:
@@ -126,13 +128,13 @@ def many(shape: type[S]) -> Field[list[S]]:
     )
 
 
-def _text(value: Json, name: str) -> str:
+def _read_text(value: Json, name: str) -> str:
     if not isinstance(value, str):
         raise _wrong_type(name, "a string", value)
     return value
 
 
-def _number(value: Json, name: str) -> int:
+def _read_number(value: Json, name: str) -> int:
     return int(_decimal(value, name))
 
 

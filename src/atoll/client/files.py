@@ -8,7 +8,7 @@ from atoll.client.made.files import PlainFiles, Unpacked
 from atoll.client.made.library.changes import ChangedFile
 from atoll.client.made.library.working_trees import Committed, PlainWorkingTrees, Restored
 from atoll.client.stream_lines import FoundFile
-from atoll.client.transport import Call, Pairs, Transport, at, post
+from atoll.client.transport import Call, Pairs, Transport, api_path, post
 from atoll.domain.errors import Failed
 
 SEARCH_SECONDS = 60.0
@@ -72,19 +72,19 @@ def write_call(name: str, path: str, mode: int | None) -> Call:
     exact = () if mode is None else (("mode", f"{mode:o}"),)
     query = (("path", path), *exact, ("parents", "true"))
     headers = (("Content-Type", "application/octet-stream"),)
-    return Call("PUT", at("sandboxes", name, "files", "content"), query, headers)
+    return Call("PUT", api_path("sandboxes", name, "files", "content"), query, headers)
 
 
 def unpack_call(name: str, path: str) -> Call:
     """Return the request that unpacks a tar archive, without its body."""
     headers = (("Content-Type", "application/x-tar"),)
-    return Call("PUT", at("sandboxes", name, "files", "archive"), (("path", path),), headers)
+    return Call("PUT", api_path("sandboxes", name, "files", "archive"), (("path", path),), headers)
 
 
 def search_call(name: str, query: Pairs) -> Call:
     """Return the request of a search, answered by a stream."""
     headers = (("Accept", "text/event-stream"),)
-    place = at("sandboxes", name, "files", "search")
+    place = api_path("sandboxes", name, "files", "search")
     return Call("GET", place, query, headers, timeout=SEARCH_SECONDS)
 
 

@@ -14,12 +14,12 @@ class Organizations(PlainOrganizations):
         """Have a sandbox of an organization stop, whoever owns it; wait so long for the end."""
         own = organization_of(self._transport, ref)
         call = post("organizations", own, "sandboxes", sandbox, "stop")
-        return self._transport.read(Overseen, _waiting(call, wait_seconds))
+        return self._transport.read(Overseen, _with_wait(call, wait_seconds))
 
     def halt(self, sandbox: str, *, wait_seconds: int) -> Running:
         """Stop a sandbox of the installation, whoever owns it, and wait so long for the end."""
         return self._transport.read(
-            Running, _waiting(post("running", sandbox, "stop"), wait_seconds)
+            Running, _with_wait(post("running", sandbox, "stop"), wait_seconds)
         )
 
     def set_quota(self, ref: str | None, member: str | None, body: QuotaBody) -> HeldQuota:
@@ -30,6 +30,7 @@ class Organizations(PlainOrganizations):
         return self._transport.read(HeldQuota, call)
 
 
-def _waiting(call: Call, seconds: int) -> Call:
+def _with_wait(call: Call, seconds: int) -> Call:
+    """Return a call that waits on the server for at most `seconds`."""
     query = (("wait", "true"), ("timeout", str(seconds))) if seconds else ()
     return call._replace(query=query, timeout=seconds + ANSWER_SECONDS)

@@ -81,7 +81,7 @@ class Server(NamedTuple):  # a data class would load `inspect`, at every start o
 def server_at(url: str, name: str) -> Server:
     """Return the server at a URL, without a credential. `name` is what the person calls the URL.
     Raises `Invalid`."""
-    secure, host, port, prefix = _parts(url, name)
+    secure, host, port, prefix = _split_url(url, name)
     return Server(url.rstrip("/"), secure, host, port, prefix)
 
 
@@ -108,19 +108,19 @@ def find_server(environ: Mapping[str, str]) -> Server:
     local = _running_url(home)
     url = environ.get("ATOLL_URL") or local
     # Read only where it can count: most calls are for the server of this home.
-    saved = None if _same(url, local) else saved_login(home)
+    saved = None if _is_same_server(url, local) else saved_login(home)
     url = url or (saved.url if saved else None)
     if url is None:
         raise Unavailable(NOT_RUNNING)
-    secure, host, port, prefix = _parts(url)
+    secure, host, port, prefix = _split_url(url)
     server = Server(url.rstrip("/"), secure, host, port, prefix)
     refuse_plain(server, environ)
     token = environ.get("ATOLL_TOKEN")
-    if not token and saved is not None and _same(url, saved.url):
+    if not token and saved is not None and _is_same_server(url, saved.url):
         token = saved.token
     if token:
         return server._replace(token=token)
-    return server._replace(token=_home_token(home, ours=_same(url, local)), by_home=True)
+    return server._replace(token=_home_token(home, ours=_is_same_server(url, local)), by_home=True)
 
 
 def saved_login(home: str) -> SavedLogin | None:
@@ -150,7 +150,8 @@ def refuse_plain(server: Server, environ: Mapping[str, str]) -> None:
         )
 
 
-def _parts(url: str, name: str = "ATOLL_URL") -> tuple[bool, str, int, str]:
+def _split_url(url: str, name: str = "ATOLL_URL") -> tuple[bool, str, int, str]:
+    """Return whether a URL is secure, its host, its port and its path. Raises `Invalid`."""
     if (usual := _USUAL(url)) and int(usual[2]) < 65536:
         return False, usual[1], int(usual[2]) or 80, ""
     from urllib.parse import urlsplit  # loaded late: see `_USUAL`
@@ -166,10 +167,10 @@ def _parts(url: str, name: str = "ATOLL_URL") -> tuple[bool, str, int, str]:
     return secure, split.hostname, port or (443 if secure else 80), split.path.rstrip("/")
 
 
-def _same(url: str | None, local: str | None) -> bool:
+def _is_same_server(url: str | None, local: str | None) -> bool:
     if url is None or local is None:
         return False
-    return _parts(url)[:3] == _parts(local)[:3]
+    return _split_url(url)[:3] == _split_url(local)[:3]
 
 
 def _running_url(home: str) -> str | None:
@@ -196,10 +197,10 @@ def _read_address_note(path: str) -> tuple[str | None, bool]:
         url = note["url"]
     except (OSError, ValueError, KeyError, TypeError):
         return None, False
-    return (url, _runs(note.get("pid"))) if isinstance(url, str) else (None, False)
+    return (url, _is_running(note.get("pid"))) if isinstance(url, str) else (None, False)
 
 
-def _runs(pid: object) -> bool:
+def _is_running(pid: object) -> bool:
     try:
         os.kill(pid if isinstance(pid, int) and pid > 0 else 0, 0)
     except PermissionError:

@@ -55,7 +55,7 @@ class Call(NamedTuple):  # a data class would load `inspect`, at every start of 
     timeout: float | None = ANSWER_SECONDS
 
 
-def at(*segments: str) -> str:
+def api_path(*segments: str) -> str:
     """Return `/v1/…` with every segment quoted, so that a name can never become a path. Raises
     `Invalid` for an empty segment, which would name its parent."""
     if "" in segments:
@@ -73,25 +73,25 @@ def _quote(text: str) -> str:
 
 def get(*segments: str, query: Pairs = ()) -> Call:
     """Return a GET below `/v1`."""
-    return Call("GET", at(*segments), query)
+    return Call("GET", api_path(*segments), query)
 
 
 def post(*segments: str, value: Mapping[str, object] | None = None, query: Pairs = ()) -> Call:
     """Return a POST below `/v1` with a JSON body."""
     body = json.dumps({} if value is None else value).encode()
-    return Call("POST", at(*segments), query, (("Content-Type", "application/json"),), body)
+    return Call("POST", api_path(*segments), query, (("Content-Type", "application/json"),), body)
 
 
 def put(*segments: str, value: Mapping[str, object] | None = None) -> Call:
     """Return a PUT below `/v1` with a JSON body."""
     body = json.dumps({} if value is None else value).encode()
-    return Call("PUT", at(*segments), (), (("Content-Type", "application/json"),), body)
+    return Call("PUT", api_path(*segments), (), (("Content-Type", "application/json"),), body)
 
 
 def patch(*segments: str, value: Mapping[str, object]) -> Call:
     """Return a PATCH below `/v1` with a JSON body."""
     body = json.dumps(value).encode()
-    return Call("PATCH", at(*segments), (), (("Content-Type", "application/json"),), body)
+    return Call("PATCH", api_path(*segments), (), (("Content-Type", "application/json"),), body)
 
 
 def query_of(**values: str | float | bool | Sequence[str] | None) -> Pairs:

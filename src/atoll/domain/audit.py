@@ -86,8 +86,8 @@ class AuditFilter:
             self.actor in (None, entry.actor_id)
             and entry.event_type.startswith(self.kind or "")
             and self.stream in (None, entry.stream)
-            and (self.since is None or entry.at >= spelled(self.since))
-            and (self.until is None or entry.at < spelled(self.until))
+            and (self.since is None or entry.at >= spell_time(self.since))
+            and (self.until is None or entry.at < spell_time(self.until))
         )
 
 
@@ -124,14 +124,14 @@ def is_audited(event_type: str) -> bool:
 def entry_of(event: Event, origin: CallOrigin | None, *, n: int, previous: str) -> AuditEntry:
     """Return the entry for an event, linked to the one before it."""
     came = origin or CallOrigin()
-    return linked(
+    return with_hash(
         AuditEntry(
             org_id=event.org_id,
             n=n,
             event_id=event.id,
             event_type=event.event_type,
             stream=event.stream,
-            at=spelled(event.at),
+            at=spell_time(event.at),
             actor_kind=event.actor_kind,
             actor_id=event.actor_id,
             address=came.address,
@@ -144,12 +144,12 @@ def entry_of(event: Event, origin: CallOrigin | None, *, n: int, previous: str) 
     )
 
 
-def spelled(at: datetime) -> str:
+def spell_time(at: datetime) -> str:
     """Return a moment as entries spell it: ISO 8601, UTC, microseconds."""
     return at.isoformat(timespec="microseconds")
 
 
-def linked(entry: AuditEntry) -> AuditEntry:
+def with_hash(entry: AuditEntry) -> AuditEntry:
     """Return an entry with its hash: SHA-256 of its canonical bytes without the hash."""
     return replace(entry, hash=hashlib.sha256(canonical(fields_of(entry))).hexdigest())
 
@@ -217,6 +217,6 @@ def _fault(entry: AuditEntry, n: int, previous: str, *, org_id: OrgId) -> str | 
         return f"entry {n + 1} is missing: {entry.n} follows {n}"
     if entry.previous != previous:
         return f"entry {entry.n} does not follow entry {n}: one of them was changed or replaced"
-    if linked(entry).hash != entry.hash:
+    if with_hash(entry).hash != entry.hash:
         return f"entry {entry.n} was changed: its hash does not fit"
     return None

@@ -17,13 +17,14 @@ def parse_duration(text: str | int, *, bare: bool = False) -> int:
     """
     if isinstance(text, bool):
         raise ValueError("a duration is a number of seconds or text such as 90s, 15m, 4h or 2d")
-    seconds = text if isinstance(text, int) else _spoken(text, bare=bare)
+    seconds = text if isinstance(text, int) else _parse_seconds(text, bare=bare)
     if not 1 <= seconds <= MAX_SECONDS:
         raise ValueError("a duration lies between 1 second and 365 days")
     return seconds
 
 
-def _spoken(text: str, *, bare: bool) -> int:
+def _parse_seconds(text: str, *, bare: bool) -> int:
+    """Return the seconds of a duration such as `1h30m`. Raises `ValueError`."""
     if text.isascii() and text.isdigit() and len(text) <= 10:
         if bare:
             return int(text)

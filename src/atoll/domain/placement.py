@@ -138,7 +138,7 @@ def _dedication(request: PlaceRequest, host: Host) -> str | None:
     return None
 
 
-def bounded(host: Host) -> bool:
+def has_limits(host: Host) -> bool:
     """Report whether a host has any limit."""
     capacity = host.capacity
     return (capacity.sandboxes, capacity.cpu, capacity.memory_mb) != (None, None, None)

@@ -67,11 +67,11 @@ def usage_of(
     counts with the default."""
     total = QuotaUsage(sessions=sessions)
     for sandbox in sandboxes:
-        total = total.plus(_held(sandbox, defaults))
+        total = total.plus(_usage_of(sandbox, defaults))
     return total
 
 
-def limited(sandbox: Sandbox, quota: Quota, defaults: Resources) -> Sandbox:
+def with_default_limits(sandbox: Sandbox, quota: Quota, defaults: Resources) -> Sandbox:
     """Return a sandbox with the default of each limit that a quota counts and its profile lacks, so
     that what is counted is also enforced."""
     granted = sandbox.profile.resources
@@ -88,10 +88,11 @@ def limited(sandbox: Sandbox, quota: Quota, defaults: Resources) -> Sandbox:
     return replace(sandbox, profile=replace(sandbox.profile, resources=filled))
 
 
-def _held(sandbox: Sandbox, defaults: Resources) -> QuotaUsage:
+def _usage_of(sandbox: Sandbox, defaults: Resources) -> QuotaUsage:
+    """Return what a sandbox counts against a quota."""
     if sandbox.state in (State.DESTROYING, State.DESTROYED):
         return QuotaUsage()
-    granted = limited(sandbox, _EVERYTHING, defaults).profile.resources
+    granted = with_default_limits(sandbox, _EVERYTHING, defaults).profile.resources
     storage = granted.workspace_mb or 0
     if sandbox.state not in LIVE - {State.STOPPED}:
         return QuotaUsage(sandboxes=1, storage_mb=storage)
@@ -109,7 +110,7 @@ def check_sandbox(quota: Quota, usage: QuotaUsage, sandbox: Sandbox, *, whose: s
                 f"{name}: choose a profile that does, or have quota_defaults set",
                 code="quota_needs_limit",
             )
-    _check(quota, usage.plus(_held(sandbox, _UNLIMITED)), whose=whose)
+    _check(quota, usage.plus(_usage_of(sandbox, _UNLIMITED)), whose=whose)
 
 
 def check_session(quota: Quota, usage: QuotaUsage, *, whose: str) -> None:
@@ -123,8 +124,8 @@ def _check(quota: Quota, usage: QuotaUsage, *, whose: str, only: str | None = No
         if most is not None and held > most and only in (None, one.name):
             words = _WORDS[one.name]
             raise LimitReached(
-                f"{whose} would hold {_number(held)} {words} of {_number(most)}: end something, or "
-                "have the quota raised",
+                f"{whose} would hold {_spell_number(held)} {words} of {_spell_number(most)}: end "
+                "something, or have the quota raised",
                 code="quota_exceeded",
                 field=_SPELLED[one.name],
             )
@@ -186,7 +187,7 @@ def spelled_quota(quota: Quota | QuotaUsage) -> dict[str, int | str | None]:
     return {
         "sandboxes": quota.sandboxes,
         "concurrentSessions": quota.sessions,
-        "cpu": None if quota.cpu is None else _number(quota.cpu),
+        "cpu": None if quota.cpu is None else _spell_number(quota.cpu),
         "memory": _spelled_size(quota.memory_mb),
         "storage": _spelled_size(quota.storage_mb),
     }
@@ -229,5 +230,6 @@ def _spelled_size(mebibytes: int | None) -> str | None:
     return "0Mi"
 
 
-def _number(value: float) -> str:
+def _spell_number(value: float) -> str:
+    """Return a number as text, rounded to three decimals."""
     return f"{round(value, 3):g}" if isinstance(value, float) else str(value)

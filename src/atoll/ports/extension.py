@@ -81,7 +81,8 @@ class Mount:
     spare: bool = False
 
 
-def _silent(_line: str) -> None:
+def _discard_line(_line: str) -> None:
+    """Discard a line of progress."""
     return
 
 
@@ -114,7 +115,7 @@ class Provision:
     host: str = LOCAL
     region: str = ""
     compose_file: str | None = field(default=None, repr=False)
-    report: Callable[[str], None] = field(default=_silent, compare=False, repr=False)
+    report: Callable[[str], None] = field(default=_discard_line, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

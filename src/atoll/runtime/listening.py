@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from atoll.domain.errors import AtollError
-from atoll.domain.network.listening import changes, chosen, read_listening
+from atoll.domain.network.listening import changes, non_ephemeral_ports, read_listening
 from atoll.ports.spawner import Spawner
 from atoll.runtime.files.tool import run
 from atoll.runtime.health import Activity
@@ -69,5 +69,5 @@ class ListeningPorts:
             return  # the sandbox ends, or is full: the next look may succeed
 
     def _report(self, before: tuple[int, ...]) -> None:
-        for change in changes(chosen(before), chosen(self._ports)):
+        for change in changes(non_ephemeral_ports(before), non_ephemeral_ports(self._ports)):
             self._append("port.opened" if change.opened else "port.closed", {"port": change.port})

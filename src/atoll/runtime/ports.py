@@ -28,7 +28,7 @@ class Ports:
         self._open += 1
         ours, theirs = socket.socketpair()
         try:
-            process = await self._spawned(port, theirs)
+            process = await self._spawn_dialer(port, theirs)
             try:
                 yield process, ours
             finally:
@@ -38,7 +38,8 @@ class Ports:
             self._open -= 1
             ours.close()
 
-    async def _spawned(self, port: int, theirs: socket.socket) -> Process:
+    async def _spawn_dialer(self, port: int, theirs: socket.socket) -> Process:
+        """Start the program that connects a socket to a port of the sandbox."""
         null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         try:
             spec = ProcessSpec(

@@ -36,13 +36,13 @@ class Tasks:
 
     def spawn(self, work: Coroutine[Any, Any, None], what: str) -> asyncio.Task[None]:
         """Run `work` until it ends or the owner leaves; `what` names it in the log."""
-        task = self._group.create_task(_rooted(work, what), name=what)
+        task = self._group.create_task(_run_and_log(work, what), name=what)
         self._live.add(task)
         task.add_done_callback(self._live.discard)
         return task
 
 
-async def _rooted(work: Coroutine[Any, Any, None], what: str) -> None:
+async def _run_and_log(work: Coroutine[Any, Any, None], what: str) -> None:
     """Run a task and log its defects: a defect in one terminal must not end the sandbox."""
     try:
         await work

@@ -25,7 +25,7 @@ from atoll.domain.repository.forge import (
 )
 from atoll.domain.repository.repository import read_commit
 from atoll.domain.sandboxes.sandbox import Sandbox, SandboxRepo, check_may_manage
-from atoll.domain.secrets.secret import Secret, applied, bound_to
+from atoll.domain.secrets.secret import Secret, applicable_secrets, bound_to
 from atoll.ports.outside.forge import Forge
 from atoll.ports.runtime import RuntimeClient
 from atoll.ports.store.secrets import Kept
@@ -125,7 +125,7 @@ class PullRequests:
         sandbox, repo, at = await self._place(caller, ref, offer.repo)
         sandbox, client = await self._access.runtime(caller, sandbox.id)
         wanted = "" if offer.branch is None else read_branch(offer.branch)
-        branch, commit, git_message = await _pushed(client, repo, wanted)
+        branch, commit, git_message = await _push_branch(client, repo, wanted)
         base = read_branch(
             offer.base
             or repo.from_branch
@@ -201,7 +201,9 @@ class PullRequests:
         async with self._ground.store.read() as rows:
             entries = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
         sealed = {entry.secret.id: entry for entry in entries}
-        for secret in applied((entry.secret for entry in entries), scope_subject(sandbox)):
+        for secret in applicable_secrets(
+            (entry.secret for entry in entries), scope_subject(sandbox)
+        ):
             location = _at_forge(secret, repo)
             if location is not None:
                 token = self._open_token(sealed[secret.id])
@@ -250,8 +252,10 @@ def _check_same(there: PullRequest, new: NewPull) -> None:
             )
 
 
-async def _pushed(client: RuntimeClient, repo: SandboxRepo, branch: str) -> tuple[str, str, str]:
-    """Push a branch; return its name, its commit and git's last words. Raises `NotFound`."""
+async def _push_branch(
+    client: RuntimeClient, repo: SandboxRepo, branch: str
+) -> tuple[str, str, str]:
+    """Push a branch. Returns its name, its commit and git's messages. Raises `NotFound`."""
     ended = await run_inside(client, PUSH, (repo.path, repo.repo_url, branch))
     if ended.code == NOT_A_REPOSITORY:
         raise NotFound(f"{repo.path} in the sandbox is no git repository any more.")

@@ -75,7 +75,7 @@ class Hooks:
         """Remove a hook. Raises `NotFound`."""
         _check(caller)
         async with self._ground.store.begin() as rows:
-            hook = await self._own(rows, caller, hook_id)
+            hook = await self._find_own_hook(rows, caller, hook_id)
             await rows.hooks.remove(hook.id)
             await self._note(rows, caller, hook, "hook.removed")
         self._announce(hook)
@@ -84,7 +84,7 @@ class Hooks:
         """Append the event `hook.tested`, as a report would append its own. Raises `NotFound`."""
         _check(caller)
         async with self._ground.store.begin() as rows:
-            hook = await self._own(rows, caller, hook_id)
+            hook = await self._find_own_hook(rows, caller, hook_id)
             await self._note(rows, caller, hook, "hook.tested")
         self._announce(hook)
         return hook
@@ -132,7 +132,8 @@ class Hooks:
         self._announce(hook)
         return ReportOutcome(report.kind)
 
-    async def _own(self, rows: Transaction, caller: Principal, hook_id: str) -> Hook:
+    async def _find_own_hook(self, rows: Transaction, caller: Principal, hook_id: str) -> Hook:
+        """Return a hook of the caller's. Raises `NotFound`."""
         row = await rows.hooks.get(HookId(hook_id))
         if row is None or (row[0].org_id, row[0].owner) != (caller.org_id, caller.id):
             raise NotFound(f"there is no hook {hook_id[:80]!r}: list them to see which there are")

@@ -91,7 +91,7 @@ async def run_inside(
     body = ExecBody(argv=argv, cwd=WORKSPACE, timeout=seconds, unrecorded=quiet, clean_env=True)
     try:
         async with client.stream(stream_exec(body)) as answer:
-            return await _followed(answer, script, heard, kept_bytes=kept_bytes)
+            return await _follow_script(answer, script, heard, kept_bytes=kept_bytes)
     except Invalid as error:
         if error.field == "argv":
             raise Failed(
@@ -103,16 +103,17 @@ async def run_inside(
     # A runtime of an earlier version, which refuses what it does not know.
     earlier = msgspec.structs.replace(body, clean_env=False)
     async with client.stream(stream_exec(earlier)) as answer:
-        return await _followed(answer, script, heard, kept_bytes=kept_bytes)
+        return await _follow_script(answer, script, heard, kept_bytes=kept_bytes)
 
 
-async def _followed(
+async def _follow_script(
     answer: RuntimeStream,
     script: Script,
     heard: Callable[[bytes], None] | None,
     *,
     kept_bytes: int,
 ) -> Outcome:
+    """Read a script's output until it exits, and return its outcome. Raises `Failed`."""
     output = {"stdout": bytearray(), "stderr": bytearray()}
     pending = b""
     async for piece in answer.body:

@@ -133,7 +133,7 @@ class Secrets:
             _check_room(entries, before, caller, scope=scope, size=len(value.encode()))
             if before is not None:
                 _check_owner(caller, before.secret)
-                if before.secret.use == use and self._value(before) == value:
+                if before.secret.use == use and self._open_value(before) == value:
                     return before.secret
             secret = self._make_secret(caller, before, name=name, scope=scope, use=use)
             secret = await self._keep(rows, caller, secret, value=value, kind="secret.set")
@@ -152,7 +152,7 @@ class Secrets:
             check_value(value, secret.use.purpose)
             entries = await rows.secrets.sealed(caller.org_id, caller.id)
             before = next(entry for entry in entries if entry.secret.id == secret.id)
-            if self._value(before) == value:
+            if self._open_value(before) == value:
                 return secret
             _check_room(entries, before, caller, scope=secret.scope, size=len(value.encode()))
             now = self._ground.clock.now()
@@ -217,7 +217,7 @@ class Secrets:
             entries = await rows.secrets.everything()
             for entry in entries:
                 binding = bound_to(entry.secret)
-                value = self._value(entry)
+                value = self._open_value(entry)
                 mark = self._vault.fingerprint(value, entry.secret.org_id)
                 sealed = self._vault.rewrap(entry.sealed, binding)
                 await rows.secrets.put(replace(entry.secret, fingerprint=mark), sealed)
@@ -234,7 +234,7 @@ class Secrets:
         """Put the secrets of webhooks under the newest master key; returns their number."""
         count = 0
         for record in await rows.webhooks.everything():
-            keys = tuple(self._rewrapped(record.webhook, key) for key in record.keys)
+            keys = tuple(self._rewrap_key(record.webhook, key) for key in record.keys)
             await rows.webhooks.put(replace(record, keys=keys))
             count += len(keys)
         return count
@@ -259,7 +259,8 @@ class Secrets:
         for hook, sealed in await rows.hooks.all():
             await rows.hooks.put(hook, self._vault.rewrap(sealed, hook_binding(hook)))
 
-    def _rewrapped(self, webhook: Webhook, key: SealedKey) -> SealedKey:
+    def _rewrap_key(self, webhook: Webhook, key: SealedKey) -> SealedKey:
+        """Return a webhook's key under the vault's current key. Raises `Failed`."""
         try:
             sealed = self._vault.rewrap(key.sealed, seal_of(webhook, key.version))
         except Failed as err:
@@ -368,7 +369,8 @@ class Secrets:
             await check_profile(self._profiles.get, caller, ref, field="scope")
         return scope
 
-    def _value(self, entry: Kept) -> str:
+    def _open_value(self, entry: Kept) -> str:
+        """Return the value of a stored secret. Raises `Failed` when it cannot be opened."""
         try:
             return self._vault.open(entry.sealed, bound_to(entry.secret))
         except Failed as err:

@@ -54,7 +54,9 @@ class Screen:
         self.seen = b""
         self._hung_up = False
         self._news = asyncio.Event()
-        self._master = pty.open(PtyReader(self._data, self._news.set, self._hangup, lambda: False))
+        self._master = pty.open(
+            PtyReader(self._receive, self._news.set, self._hangup, lambda: False)
+        )
         self._master.resume()
 
     async def until(self, mark: bytes) -> bytes:
@@ -93,7 +95,7 @@ class Screen:
         """Close the terminal."""
         self._master.close()
 
-    def _data(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         self.seen += data
         self._hung_up = False
 

@@ -167,7 +167,7 @@ class ModelServer:
         tool = _waited_for(results[-1]) if results else cue.tool
         number = sum(str(i.get("type", "")).endswith("call_output") for i in items) + 1
         name = f"fc_{number}" if tool else f"msg_{len(items)}"
-        item = _item(name, tool, reply)
+        item = _output_item(name, tool, reply)
         response = {"id": "resp_1", "object": "response", "model": "fake-model", "output": []}
         usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
         finished = {**response, "status": "completed", "output": [item], "usage": usage}
@@ -264,7 +264,7 @@ class ModelServer:
         return await _sse(request, [("", answer)])
 
 
-def _item(name: str, tool: tuple[str, str] | None, reply: str) -> dict[str, Any]:
+def _output_item(name: str, tool: tuple[str, str] | None, reply: str) -> dict[str, Any]:
     """Return the output of OpenAI's Responses: a call, or a message."""
     if tool:
         call = {"type": "function_call", "id": name, "call_id": name.replace("fc_", "call_")}
@@ -304,7 +304,7 @@ def _of_responses(items: list[dict[str, Any]]) -> Iterator[str | None]:
         if str(item.get("type", "")).endswith("call_output"):
             yield RESULT
         elif item.get("role") == "user":
-            yield _text(item["content"])
+            yield _message_text(item["content"])
 
 
 def _of_chat(messages: list[dict[str, Any]]) -> Iterator[str | None]:
@@ -312,7 +312,7 @@ def _of_chat(messages: list[dict[str, Any]]) -> Iterator[str | None]:
         if message["role"] == "tool":
             yield RESULT
         elif message["role"] == "user":
-            yield _text(message["content"])
+            yield _message_text(message["content"])
 
 
 def _of_messages(messages: list[dict[str, Any]]) -> Iterator[str | None]:
@@ -330,7 +330,7 @@ def _of_gemini(contents: list[dict[str, Any]]) -> Iterator[str | None]:
             yield RESULT if "functionResponse" in part else str(part.get("text", ""))
 
 
-def _text(content: Any) -> str:
+def _message_text(content: Any) -> str:
     """Return the text of a message, whole or in parts."""
     if isinstance(content, str):
         return content

@@ -91,7 +91,7 @@ class TestServer:
         while (passed := time.monotonic() - begun) < START_SECONDS:
             if self.process.poll() is not None:
                 break
-            if self._serves():
+            if self._is_serving():
                 return
             time.sleep(max(POLL_SECONDS, passed / 20))
         raise RuntimeError(f"Atoll did not start: {self.log.read_text()[-2000:]}")
@@ -103,7 +103,7 @@ class TestServer:
         finally:
             os.close(nothing)
 
-    def _serves(self) -> bool:
+    def _is_serving(self) -> bool:
         try:
             with urllib.request.urlopen(self.url + "/healthz", timeout=5) as answer:  # noqa: S310
                 return bool(answer.status == 200)

@@ -40,7 +40,7 @@ class WarmProcess:
 
     def poll(self) -> int | None:
         """Return the exit status, negative for a signal, or None while the process runs."""
-        if self.returncode is None and _readable(self._pidfd, 0):
+        if self.returncode is None and _wait_readable(self._pidfd, 0):
             self.wait()
         return self.returncode
 
@@ -48,7 +48,7 @@ class WarmProcess:
         """Wait for the end and return the exit status. Raises `subprocess.TimeoutExpired`."""
         if self.returncode is not None:
             return self.returncode
-        if not _readable(self._status, timeout):
+        if not _wait_readable(self._status, timeout):
             raise subprocess.TimeoutExpired(f"process {self.pid}", timeout or 0.0)
         text = os.read(self._status, 16)
         os.close(self._status)
@@ -74,7 +74,8 @@ class WarmProcess:
         self.send_signal(signal.SIGKILL)
 
 
-def _readable(fd: int, timeout: float | None) -> bool:
+def _wait_readable(fd: int, timeout: float | None) -> bool:
+    """Wait until a descriptor is readable. Returns False after the timeout."""
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     return bool(poll.poll(None if timeout is None else timeout * 1000))

@@ -197,12 +197,12 @@ def _run(request: Request, fds: Sequence[int]) -> int:
     if rig.uid != os.geteuid():
         kernel.drop_to(rig.uid)
 
-    def ready() -> None:
+    def report_ready() -> None:
         os.write(ready_fd, b"ready")
         os.close(ready_fd)
 
     serve_runtime = partial(become_real, laid=lay()) if rig.real else become
-    run(home, serve_runtime, ready=ready, pool_size=rig.pool_size)
+    run(home, serve_runtime, ready=report_ready, pool_size=rig.pool_size)
     return 0
 
 

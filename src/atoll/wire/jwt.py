@@ -63,7 +63,9 @@ def read_object(data: bytes) -> dict[str, object]:
     """Return a JSON object, no key of which stands twice. Raises `BadToken`."""
     try:
         found = json.loads(
-            data.decode("utf-8"), object_pairs_hook=_once, parse_constant=_refuse_constant
+            data.decode("utf-8"),
+            object_pairs_hook=_refuse_repeated_keys,
+            parse_constant=_refuse_constant,
         )
     except (ValueError, RecursionError) as error:
         raise BadToken("the JSON cannot be read") from error
@@ -93,7 +95,7 @@ def _bytes(part: str) -> bytes:
     return found
 
 
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _refuse_repeated_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise BadToken("a key stands twice")

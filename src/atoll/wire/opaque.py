@@ -24,37 +24,40 @@ def as_text(document: bytes, *path: str) -> bytes:
     """Return a JSON document with the member at `path` as text: `{"params":{"a":1.0}}` becomes
     `{"params":"{\\"a\\":1.0}"}`. Without such a member it is unchanged in meaning. Raises
     `NotOpaque`."""
-    return _replaced(document, path, wrap=True)
+    return _replace_member(document, path, wrap=True)
 
 
 def as_json(document: bytes, *path: str) -> bytes:
     """Return a JSON document with the text at `path` as the JSON that it is. Raises `NotOpaque`
     where the text is none."""
-    return _replaced(document, path, wrap=False)
+    return _replace_member(document, path, wrap=False)
 
 
-def _replaced(document: bytes, path: tuple[str, ...], *, wrap: bool) -> bytes:
+def _replace_member(document: bytes, path: tuple[str, ...], *, wrap: bool) -> bytes:
+    """Return the document with one member wrapped as a JSON string, or unwrapped."""
     try:
         members = _MEMBERS.decode(document)
         name, *below = path
         if name in members:
             value = bytes(members[name])
             if below:
-                changed = _replaced(value, tuple(below), wrap=wrap)
+                changed = _replace_member(value, tuple(below), wrap=wrap)
             else:
-                changed = _wrapped(value) if wrap else _unwrapped(value)
+                changed = _wrap(value) if wrap else _unwrap(value)
             members[name] = msgspec.Raw(changed)
         return msgspec.json.encode(members)
     except UNREADABLE as err:
         raise NotOpaque(f"the member {'.'.join(path)} cannot be read: {err}") from err
 
 
-def _wrapped(value: bytes) -> bytes:
+def _wrap(value: bytes) -> bytes:
+    """Return JSON as a JSON string that holds it."""
     # The decoder checked that it is JSON, and not yet that it is UTF-8.
     return msgspec.json.encode(value.decode())
 
 
-def _unwrapped(value: bytes) -> bytes:
+def _unwrap(value: bytes) -> bytes:
+    """Return the JSON that a JSON string holds."""
     text = _TEXT.decode(value).encode()
     _CHECKED.decode(text)
     return text

@@ -70,7 +70,7 @@ class HomeDatabase:
 
     def status(self) -> DatabaseStatus:
         """See the port."""
-        return self._beside(lambda database, _: database.status(), DatabaseStatus)
+        return self._run_beside(lambda database, _: database.status(), DatabaseStatus)
 
     def migrate(self) -> Migrated:
         """See the port."""
@@ -91,14 +91,14 @@ class HomeDatabase:
     ) -> tuple[ProjectionLag, ...]:
         """See the port."""
         kind = tuple[ProjectionLag, ...]
-        return self._beside(lambda database, told: database.rebuild(names, told), kind, headway)
+        return self._run_beside(lambda database, told: database.rebuild(names, told), kind, headway)
 
     def load(self, source: BinaryIO, headway: Headway | None = None) -> tuple[TableCopy, ...]:
         """See the port."""
         kind = tuple[TableCopy, ...]
         return self._alone(lambda database, told: database.load(source, told), kind, headway)
 
-    def _beside(self, work: _Work[T], kind: Any, headway: Headway | None = None) -> T:
+    def _run_beside(self, work: _Work[T], kind: Any, headway: Headway | None = None) -> T:
         """Do work also while a control plane runs, and make nothing of the home."""
         return as_user(
             owner_of(self._home),
@@ -111,12 +111,12 @@ class HomeDatabase:
     def _alone(self, work: _Work[T], kind: Any, headway: Headway | None = None) -> T:
         """Do work while holding the home, which is made where it is missing."""
 
-        def held(told: Headway | None) -> T:
+        def run_alone(told: Headway | None) -> T:
             with alone(self._home.root):
                 return work(self._database(), told)
 
         uid = prepare_home(self._home.root)
-        return as_user(uid, self._home.root, held, kind, headway)
+        return as_user(uid, self._home.root, run_alone, kind, headway)
 
     def _database(self) -> SqlDatabase:
         settings = read_settings(self._home.root, os.environ, {})

@@ -139,7 +139,7 @@ def _become_control(home: Home, options: "UpOptions", uid: int, link: StartLink 
         name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
     }
     environment["PYTHONPATH"] = str(Path(atoll.__file__).parents[1])
-    zygote = zygote_process.running(home)
+    zygote = zygote_process.zygote_pid(home)
     machines = control_group.open_machines(zygote, home)
     if machines is not None:
         argv += ["--machines-fd", str(machines)]

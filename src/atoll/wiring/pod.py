@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from atoll.adapters.zygote.environment import OF_THE_BROKER, environment
-from atoll.domain.agents.agent import named
+from atoll.domain.agents.agent import agents_by_name
 from atoll.domain.agents.registry import AGENTS
 from atoll.domain.errors import AtollError, Failed, Invalid
 from atoll.domain.wall.proxy_settings import JAVA_OPTIONS, java_options
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
         return 2
     print(f"runtime on {boot.listener.getsockname()[0]}:{boot.listener.getsockname()[1]}")
     sys.stdout.flush()
-    serve(boot, ready=_confined(asked.journal))
+    serve(boot, ready=_prepare_confinement(asked.journal))
     return 0
 
 
@@ -84,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _boot(asked: argparse.Namespace) -> RuntimeBoot:
-    given = _handed(asked)
+    given = _receive_boot(asked)
     if not asked.workspace.is_dir():
         raise Invalid(f"the workspace {asked.workspace} is not a folder")
     known = given.agents
@@ -111,7 +111,7 @@ def _boot(asked: argparse.Namespace) -> RuntimeBoot:
     )
 
 
-def _handed(asked: argparse.Namespace) -> PodBoot:
+def _receive_boot(asked: argparse.Namespace) -> PodBoot:
     """Return what the backend handed over: the boot file, or else a token in the environment, which
     brings no doors. Raises `Invalid`."""
     if asked.boot_fd is not None:
@@ -146,7 +146,7 @@ def _environment(asked: argparse.Namespace, given: PodBoot) -> tuple[tuple[str, 
     return tuple(pair for pair in env if pair[0] in kept or pair[0] not in OF_THE_BROKER)
 
 
-def _confined(journal: Path) -> Callable[[], None]:
+def _prepare_confinement(journal: Path) -> Callable[[], None]:
     """Return what holds this process to few files and calls. The machine around it is the wall, so
     where this cannot be had it is only reported."""
     try:
@@ -164,7 +164,7 @@ def _all_agents() -> tuple[Agent, ...]:
     """Return the catalogue, under every name its agents answer to."""
     return tuple(
         replace(msgspec.convert(agent, Agent, from_attributes=True), name=name, mcp=None)
-        for name, agent in named(AGENTS)
+        for name, agent in agents_by_name(AGENTS)
     )
 
 

@@ -58,11 +58,11 @@ def read_boot(descriptor: int) -> PodBoot:
         boot = msgspec.json.decode(text, type=PodBoot)
     except UNREADABLE as error:
         raise Invalid(f"the boot file is wrong: {error}", field="boot") from None
-    return checked(boot)
+    return check_boot(boot)
 
 
-def checked(boot: PodBoot) -> PodBoot:
-    """Return a boot that makes sense. Raises `Invalid`."""
+def check_boot(boot: PodBoot) -> PodBoot:
+    """Return a boot whose fields fit together. Raises `Invalid`."""
     if len(boot.token) < MIN_TOKEN_CHARACTERS:
         raise Invalid(f"the token has fewer than {MIN_TOKEN_CHARACTERS} characters", field="token")
     if boot.mounts and boot.wall != "bwrap":

@@ -66,10 +66,11 @@ def start_init(boot: PodBoot, workspace: Path, uid: int | None) -> StartedInit:
             extra_groups=None if uid is None else [],
             start_new_session=True,
         )
-    return StartedInit(ours, _ready(ours), program=program, workspace=place)
+    return StartedInit(ours, _wait_ready(ours), program=program, workspace=place)
 
 
-def _ready(control: socket.socket) -> tuple[socket.socket, ...]:
+def _wait_ready(control: socket.socket) -> tuple[socket.socket, ...]:
+    """Wait until the init is ready. Returns its sockets. Raises `Failed`."""
     control.settimeout(READY_SECONDS)
     try:
         packet, fds, _flags, _peer = socket.recv_fds(control, wire.MAX_PACKET_BYTES, wire.MAX_FDS)

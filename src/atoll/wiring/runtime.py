@@ -22,7 +22,7 @@ from atoll.domain.errors import Failed, Invalid
 from atoll.domain.wall.runtime_end import END_REASONS, RuntimeEnd
 from atoll.ports.runtime_boot import RuntimeBoot, Stand
 from atoll.runtime.api.app import build
-from atoll.runtime.api.parts import Parts, expect_parts
+from atoll.runtime.api.parts import Parts, promise_parts
 from atoll.runtime.doors.approvals.endpoint import ApprovalEndpoint
 from atoll.runtime.doors.approvals.push_reports import PushReports
 from atoll.runtime.doors.broker.broker import BrokerParts, serve_broker
@@ -82,7 +82,7 @@ def become(stand: Stand, laid: PreparedRoutes) -> None:
 async def run(stand: Stand, laid: PreparedRoutes) -> int:
     """Serve until SIGTERM (0) or the end of what is inside, as a `RuntimeEnd`."""
     async with AsyncExitStack() as stack:
-        expected = expect_parts(laid.app)
+        expected = promise_parts(laid.app)
         runner = web.AppRunner(laid.app, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
         await runner.setup()
         # Blocking, and before there is anything a signal would have to end in order.

@@ -174,9 +174,9 @@ def _build_terminals(
 
 
 def _file_changed(ground: RuntimeGround, acts: FileActs) -> Callable[[str], None]:
-    def changed(path: str) -> None:
+    def note_change(path: str) -> None:
         ground.activity.touch()
         acts.note()
         ground.journal.append("file.changed", {"path": path})
 
-    return changed
+    return note_change

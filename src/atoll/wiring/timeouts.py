@@ -22,7 +22,7 @@ class _MendedTimeout(timeouts.Timeout):  # type: ignore[misc]  # final for other
 
     async def __aenter__(self) -> "_MendedTimeout":
         await super().__aenter__()
-        self._task_before = _current().cancelling()
+        self._task_before = _current_task().cancelling()
         return self
 
     async def __aexit__(
@@ -34,11 +34,11 @@ class _MendedTimeout(timeouts.Timeout):  # type: ignore[misc]  # final for other
         await super().__aexit__(kind, error, trace)
         # It has taken its own cancellation back by now.
         mine = self.expired() and kind is asyncio.CancelledError
-        if mine and _current().cancelling() <= self._task_before:
+        if mine and _current_task().cancelling() <= self._task_before:
             raise TimeoutError from error
 
 
-def _current() -> "asyncio.Task[object]":
+def _current_task() -> "asyncio.Task[object]":
     task = asyncio.current_task()
     assert task is not None  # noqa: S101  a timeout outside a task is refused at its beginning
     return task

@@ -15,7 +15,7 @@ from atoll.domain.errors import Unavailable
 from atoll.ports.runtime_boot import RuntimeBoot
 from atoll.ports.spawner import InsideFile, Leftovers, Process, ProcessSpec, Pty
 from atoll.runtime.api.app import build
-from atoll.runtime.api.parts import expect_parts
+from atoll.runtime.api.parts import promise_parts
 from atoll.runtime.health import Activity
 from atoll.runtime.journal.journal import Journal
 from atoll.runtime.policy.redactions import Redactions
@@ -85,7 +85,7 @@ async def _rehearse(folder: Path) -> None:
         with socket.socket(socket.AF_UNIX) as listener:
             boot = RuntimeBoot("rehearsal", 0, listener, listener, folder / "journal")
             app = build(token=None)
-            expect_parts(app).set_result(build_parts(boot, ground, settle_audit=_none, end=_none))
+            promise_parts(app).set_result(build_parts(boot, ground, settle_audit=_none, end=_none))
             runner = web.AppRunner(app, access_log=None)
             await runner.setup()
             listener.bind(str(folder / "s"))

@@ -41,7 +41,7 @@ def main() -> int:
             os.set_inheritable(fd, False)
     set_title("zygote", str(arguments.home))
 
-    def ready() -> None:
+    def report_ready() -> None:
         if arguments.ready_fd is not None:
             # A starter that was killed meanwhile reads no more; its link ends us in order.
             with contextlib.suppress(BrokenPipeError):
@@ -55,7 +55,7 @@ def main() -> int:
         run(
             arguments.home,
             partial(become, laid=lay()),
-            ready=ready,
+            ready=report_ready,
             machine=arguments.machine_fd,
             starter=arguments.starter_fd,
         )

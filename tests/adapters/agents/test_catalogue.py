@@ -22,8 +22,8 @@ from atoll.adapters.agents.layers import InstalledLayers
 from atoll.adapters.agents.pins import pinned_version, write_pin
 from atoll.adapters.agents.removed import sweep_removed
 from atoll.adapters.agents.shelf import LayerShelf
-from atoll.domain.agents.agent import Package, named, split_reference
-from atoll.domain.agents.registry import AGENTS, allowed, find
+from atoll.domain.agents.agent import Package, agents_by_name, split_reference
+from atoll.domain.agents.registry import AGENTS, allowed_agents, find
 from atoll.domain.broker.provider import PROVIDERS
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound
 from atoll.testing import AgentLayersContract, AgentShelfContract, FakeAgentLayers, FakeAgentShelf
@@ -65,7 +65,7 @@ def quiet(_line: str) -> None:
 def test_catalogue_names_and_aliases_are_one_agent_each() -> None:
     names = [name for agent in AGENTS for name in (agent.name, *agent.aliases)]
     assert len(names) == len(set(names))
-    assert len(named(AGENTS)) <= 32  # the zygote's limit
+    assert len(agents_by_name(AGENTS)) <= 32  # the zygote's limit
 
 
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
@@ -244,8 +244,8 @@ async def test_layers_outside_the_catalogue_are_forbidden(tmp_path: Path) -> Non
     layers = InstalledLayers(tmp_path, ("claude-code", "shell"))
     with pytest.raises(Forbidden, match="claude-code, shell"):
         await layers.mounts_for("codex")
-    assert [one.name for one in allowed(("shell",))] == ["shell"]
-    assert allowed(()) == () and allowed(None) == AGENTS
+    assert [one.name for one in allowed_agents(("shell",))] == ["shell"]
+    assert allowed_agents(()) == () and allowed_agents(None) == AGENTS
 
 
 def test_shelf_lists_installs_and_removes(tmp_path: Path, npm: Path) -> None:

@@ -13,7 +13,7 @@ from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.ids import SandboxId
 from atoll.testing.check import suite
-from atoll.testing.check.__main__ import standing
+from atoll.testing.check.__main__ import find_leftovers
 from atoll.testing.check.home import HomeAccess, find_host, home_of_run
 from atoll.testing.contracts.extension import ExtensionContract
 from atoll.wiring.control.settings import read_settings
@@ -98,7 +98,7 @@ async def test_sandboxes_that_the_check_did_not_ask_for_are_left_alone(
         await extension.provision(wanted)
     not_running = SandboxId("sb_stopped")
     monkeypatch.setattr(suite, "STARTED", {ours.sandbox_id: 3, not_running: 2})
-    found = {one.sandbox_id: one.generation for one in await standing(extension)}
+    found = {one.sandbox_id: one.generation for one in await find_leftovers(extension)}
     assert found == {ours.sandbox_id: 3, not_running: 2}
 
 

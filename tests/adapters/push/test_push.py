@@ -5,7 +5,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from atoll.adapters.clocks import SystemClock
-from atoll.adapters.push.encryption import MAX_MESSAGE, encrypted, sealed
+from atoll.adapters.push.encryption import MAX_MESSAGE, encrypt_message, encrypt_record
 from atoll.adapters.push.sender import HttpPushSender
 from atoll.adapters.push.settings import PushSettings
 from atoll.adapters.push.vapid import VapidKey
@@ -82,7 +82,7 @@ def test_encryption_is_that_of_the_example_in_rfc_8291() -> None:
         key=private("q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94"),
         auth=unspelled("BTBZMqHH6r4Tts7J_aSIgg"),
     )
-    body = sealed(
+    body = encrypt_record(
         browser.target,
         b"When I grow up, I want to be a watermelon\x02",
         own=private("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw"),
@@ -97,16 +97,18 @@ def test_encryption_is_that_of_the_example_in_rfc_8291() -> None:
 
 def test_all_messages_have_one_length_and_no_two_are_alike() -> None:
     target = Browser("https://push.example/one").target
-    bodies = [encrypted(target, message) for message in (b"", b"one", b"one", b"x" * MAX_MESSAGE)]
+    bodies = [
+        encrypt_message(target, message) for message in (b"", b"one", b"one", b"x" * MAX_MESSAGE)
+    ]
     assert len({len(body) for body in bodies}) == 1
     assert len(set(bodies)) == 4
     with pytest.raises(ValueError, match="at most 1024"):
-        encrypted(target, b"x" * (MAX_MESSAGE + 1))
+        encrypt_message(target, b"x" * (MAX_MESSAGE + 1))
 
 
 def test_key_that_is_no_point_is_refused() -> None:
     with pytest.raises(Failed, match="P-256"):
-        encrypted(PushTarget("https://push.example/", b"\x04" + b"x" * 64, b"a" * 16), b"")
+        encrypt_message(PushTarget("https://push.example/", b"\x04" + b"x" * 64, b"a" * 16), b"")
 
 
 def test_vapid_key_is_private_and_survives_a_restart(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.settled import settled
+from atoll.adapters.settled import run_to_end
 from atoll.adapters.storage.engines.sqlite import sqlite_url
 from atoll.adapters.storage.engines.whole import WholeTransaction
 from atoll.adapters.storage.store import Settings, SqlStore, open_store
@@ -58,7 +58,7 @@ async def test_cancelled_work_is_over_when_the_cancellation_is_raised() -> None:
         done.append("work")
 
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(settled(work()))
+        task = group.create_task(run_to_end(work()))
         await begun.wait()
         for _ in range(3):
             task.cancel()
@@ -73,7 +73,7 @@ async def test_error_of_settled_work_is_raised() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await settled(work())
+        await run_to_end(work())
 
 
 @pytest.mark.parametrize("where", ["enter", "leave"])

@@ -3,8 +3,8 @@ import pytest
 from atoll.domain.agents.agent import (
     Agent,
     Package,
+    agents_by_name,
     layer_path,
-    named,
     needed_programs,
     plain_prompt,
     read_version,
@@ -33,7 +33,7 @@ def test_read_version_takes_what_registries_use(text: str) -> None:
 def test_agent_answers_to_its_name_and_aliases_and_lies_under_its_name() -> None:
     claude = Agent("claude", "claude", ("claude",), ("claude", "-p"), aliases=("claude-code",))
     codex = Agent("codex", "codex", ("codex",), ("codex", "exec"))
-    assert named((claude, codex)) == (
+    assert agents_by_name((claude, codex)) == (
         ("claude", claude), ("claude-code", claude), ("codex", codex),
     )  # fmt: skip
     assert layer_path(claude).endswith("/claude")

@@ -1,6 +1,6 @@
 """What an agent's message may hold instead of what was expected."""
 
-from atoll.domain.agents.lenient_json import name_of, parts
+from atoll.domain.agents.lenient_json import name_of, read_objects
 
 
 def test_name_is_a_text_or_a_whole_number_and_nothing_else() -> None:
@@ -9,5 +9,5 @@ def test_name_is_a_text_or_a_whole_number_and_nothing_else() -> None:
 
 
 def test_parts_are_the_objects_of_the_first_list() -> None:
-    assert parts({"a": "no", "b": [{"x": 1}, 2, "y"]}, "a", "b") == [{"x": 1}]
-    assert parts({"a": "no"}, "a", "b") == []
+    assert read_objects({"a": "no", "b": [{"x": 1}, 2, "y"]}, "a", "b") == [{"x": 1}]
+    assert read_objects({"a": "no"}, "a", "b") == []

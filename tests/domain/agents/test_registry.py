@@ -5,7 +5,7 @@ import pytest
 
 from atoll.domain.agents.conversation import Terms
 from atoll.domain.agents.readers import CONVERSATIONS, TRANSCRIPTS
-from atoll.domain.agents.registry import AGENT_STATE, AGENTS, allowed, canonical_name, find
+from atoll.domain.agents.registry import AGENT_STATE, AGENTS, allowed_agents, canonical_name, find
 from atoll.domain.errors import NotFound
 
 
@@ -19,9 +19,9 @@ def test_each_agent_is_found_by_its_names() -> None:
 
 
 def test_allowed_agents_are_those_of_the_setting() -> None:
-    assert allowed(None) == AGENTS
-    assert [agent.name for agent in allowed(("shell", "codex"))] == ["codex", "shell"]
-    assert allowed(()) == ()
+    assert allowed_agents(None) == AGENTS
+    assert [agent.name for agent in allowed_agents(("shell", "codex"))] == ["codex", "shell"]
+    assert allowed_agents(()) == ()
 
 
 def test_names_of_kept_state_stay_as_they_are_on_disks() -> None:

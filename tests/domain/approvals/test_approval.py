@@ -24,13 +24,13 @@ from atoll.domain.approvals.approval import (
     ToolAsk,
     check_command,
     check_host,
-    denied,
+    deny_approval,
     digest,
-    granted,
+    grant_approval,
     has_room,
-    holds,
+    is_in_force,
     overtaken,
-    revoked,
+    revoke_approval,
     rule_of,
     same_question,
     shown_lines,
@@ -63,15 +63,15 @@ def yes(
 
 
 def test_yes_is_bound_to_what_was_shown() -> None:
-    said = granted(OPEN, yes(), by="me", now=NOW)
+    said = grant_approval(OPEN, yes(), by="me", now=NOW)
     assert (said.verdict, said.reach, said.until) == (
         ApprovalState.GRANTED,
         GrantScope.SANDBOX,
         None,
     )
-    assert holds(said, LATER)
+    assert is_in_force(said, LATER)
     with pytest.raises(Conflict) as caught:
-        granted(OPEN, ApprovalGrant(GrantScope.ONCE, None, "0" * 64), by="me", now=NOW)
+        grant_approval(OPEN, ApprovalGrant(GrantScope.ONCE, None, "0" * 64), by="me", now=NOW)
     assert caught.value.code == "not_as_shown"
 
 
@@ -109,26 +109,26 @@ def test_digest_covers_what_was_cut_off() -> None:
 
 
 def test_once_and_long_times_are_bounded() -> None:
-    assert granted(OPEN, yes(GrantScope.ONCE), by="me", now=NOW).until == NOW + ONCE_LIFE
-    short = granted(OPEN, yes(ttl=timedelta(seconds=5)), by="me", now=NOW)
+    assert grant_approval(OPEN, yes(GrantScope.ONCE), by="me", now=NOW).until == NOW + ONCE_LIFE
+    short = grant_approval(OPEN, yes(ttl=timedelta(seconds=5)), by="me", now=NOW)
     assert short.until == NOW + timedelta(seconds=5)
-    assert not holds(short, NOW + timedelta(seconds=5))
-    assert granted(OPEN, yes(ttl=MAX_TTL), by="me", now=NOW).until == NOW + MAX_TTL
+    assert not is_in_force(short, NOW + timedelta(seconds=5))
+    assert grant_approval(OPEN, yes(ttl=MAX_TTL), by="me", now=NOW).until == NOW + MAX_TTL
     for one, grant in (
         (OPEN, yes(ttl=MAX_TTL + timedelta(seconds=1))),
         (COMMAND, yes(GrantScope.ONCE, ttl=timedelta(seconds=5), of=COMMAND)),
     ):
         with pytest.raises(Invalid) as refused:
-            granted(one, grant, by="me", now=NOW)
+            grant_approval(one, grant, by="me", now=NOW)
         assert refused.value.field == "ttl"
 
 
 @pytest.mark.parametrize("one", [COMMAND, TOOL])
 def test_command_and_tool_are_approved_once_only(one: Approval) -> None:
-    said = granted(one, yes(GrantScope.ONCE, of=one), by="me", now=NOW)
+    said = grant_approval(one, yes(GrantScope.ONCE, of=one), by="me", now=NOW)
     assert said.reach is GrantScope.ONCE
     with pytest.raises(Invalid):
-        granted(one, yes(of=one), by="me", now=NOW)
+        grant_approval(one, yes(of=one), by="me", now=NOW)
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_command_and_tool_are_approved_once_only(one: Approval) -> None:
 def test_decided_is_decided(verdict: ApprovalState) -> None:
     done = replace(OPEN, verdict=verdict)
     acts: tuple[Callable[[], object], ...] = (
-        lambda: granted(done, yes(), by="me", now=NOW),
-        lambda: denied(done, by="me", now=NOW),
+        lambda: grant_approval(done, yes(), by="me", now=NOW),
+        lambda: deny_approval(done, by="me", now=NOW),
     )
     for act in acts:
         with pytest.raises(Conflict) as caught:
@@ -148,33 +148,35 @@ def test_decided_is_decided(verdict: ApprovalState) -> None:
 
 def test_old_question_cannot_be_decided() -> None:
     with pytest.raises(Conflict, match="too old"):
-        granted(OPEN, yes(), by="me", now=LATER)
-    assert denied(replace(OPEN, until=None), by="me", now=LATER).verdict is ApprovalState.DENIED
+        grant_approval(OPEN, yes(), by="me", now=LATER)
+    assert (
+        deny_approval(replace(OPEN, until=None), by="me", now=LATER).verdict is ApprovalState.DENIED
+    )
 
 
 def test_no_keeps_the_question_away_for_a_while() -> None:
-    said = denied(OPEN, by="me", now=NOW)
+    said = deny_approval(OPEN, by="me", now=NOW)
     assert silences(said, NOW + COOLDOWN - timedelta(seconds=1))
     assert not silences(said, NOW + COOLDOWN)
     assert silences(OPEN, NOW) and not silences(OPEN, LATER)
-    assert not silences(granted(OPEN, yes(), by="me", now=NOW), NOW)
+    assert not silences(grant_approval(OPEN, yes(), by="me", now=NOW), NOW)
 
 
 def test_yes_can_be_taken_back_once() -> None:
-    given_ = granted(OPEN, yes(), by="me", now=NOW)
-    back = revoked(given_, reason="enough", now=NOW)
+    given_ = grant_approval(OPEN, yes(), by="me", now=NOW)
+    back = revoke_approval(given_, reason="enough", now=NOW)
     assert (back.verdict, back.reason) == (ApprovalState.REVOKED, "enough")
-    assert not holds(back, NOW)
+    assert not is_in_force(back, NOW)
     for other in (back, OPEN):
         with pytest.raises(Conflict):
-            revoked(other, reason="again", now=NOW)
+            revoke_approval(other, reason="again", now=NOW)
 
 
 def test_change_overtakes_what_is_open_or_granted() -> None:
-    given_ = granted(OPEN, yes(), by="me", now=NOW)
+    given_ = grant_approval(OPEN, yes(), by="me", now=NOW)
     assert overtaken(OPEN, reason="x", now=NOW).verdict is ApprovalState.EXPIRED
     assert overtaken(given_, reason="x", now=NOW).verdict is ApprovalState.REVOKED
-    no = denied(OPEN, by="me", now=NOW)
+    no = deny_approval(OPEN, by="me", now=NOW)
     assert overtaken(no, reason="x", now=NOW) is no
 
 
@@ -242,12 +244,12 @@ def test_host_is_approved_for_its_sandbox_alone_until_that_is_revoked() -> None:
     host = replace(OPEN, ask=check_host("api.example.com", 443))
     assert shown_lines(host)[0] == "Let this sandbox connect to api.example.com:443"
     assert rule_of(HostAsk("api.example.com", 443)) == "api.example.com:443"
-    said = granted(host, yes(of=host), by="me", now=NOW)
+    said = grant_approval(host, yes(of=host), by="me", now=NOW)
     assert (said.verdict, said.until) == (ApprovalState.GRANTED, None)
     for grant in (yes(GrantScope.ONCE, of=host), yes(ttl=timedelta(hours=1), of=host)):
         with pytest.raises(Invalid):
-            granted(host, grant, by="me", now=NOW)
-    assert denied(host, by="me", now=NOW).until == NOW + HOST_COOLDOWN
+            grant_approval(host, grant, by="me", now=NOW)
+    assert deny_approval(host, by="me", now=NOW).until == NOW + HOST_COOLDOWN
     assert digest(host) != digest(OPEN)
 
 

@@ -2,9 +2,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from atoll.domain.dashboards.history import Counts, StoredUpdate, counted, grouped
+from atoll.domain.dashboards.history import Counts, StoredUpdate, count_changes, group_updates
 from atoll.domain.dashboards.item import Fields, check_item
-from atoll.domain.dashboards.template import TEMPLATES, copied, items_of
+from atoll.domain.dashboards.template import TEMPLATES, copy_items, items_of
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import PrincipalId
 from atoll.wire.words.dashboards import BLANK
@@ -20,7 +20,12 @@ def test_updates_of_one_person_within_a_minute_are_one_entry() -> None:
             [(0, ANN), (59, ANN), (60, ANN), (61, BOB), (62, ANN), (63, ANN)]
         )
     ]
-    assert [[one.seq for one in group] for group in grouped(made)] == [[0, 1], [2], [3], [4, 5]]
+    assert [[one.seq for one in group] for group in group_updates(made)] == [
+        [0, 1],
+        [2],
+        [3],
+        [4, 5],
+    ]
 
 
 def test_items_are_counted_by_their_kind() -> None:
@@ -35,7 +40,7 @@ def test_items_are_counted_by_their_kind() -> None:
         "f": None,
     }
     after: dict[str, Fields | None] = {"a": note, "b": None, "c": moved, "d": note, "e": None}
-    assert counted(before, after) == Counts({"note": 1}, {"note": 1}, {"note": 1, "other": 1})
+    assert count_changes(before, after) == Counts({"note": 1}, {"note": 1}, {"note": 1, "other": 1})
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
@@ -61,5 +66,5 @@ def test_copy_has_no_sandbox_of_the_original() -> None:
         "terminal_id": "t_1",
         "by": "ann",
     }
-    made = copied({"a": item}, BOB, NOW)
+    made = copy_items({"a": item}, BOB, NOW)
     assert made == {"a": {"kind": "terminal", "x": 1, "by": "bob", "at": NOW.isoformat()}}

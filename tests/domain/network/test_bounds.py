@@ -15,14 +15,14 @@ from atoll.domain.network.bounds import (
     check_open,
     check_registry,
     check_within,
-    narrowed,
     reach_of,
     read_bounds,
     registry_beyond,
     registry_place,
+    restrict_network,
+    restrict_to_all,
     spelled_bounds,
     withheld,
-    within,
 )
 from atoll.domain.network.network import Network
 from atoll.wire.words.networks import NetworkMode
@@ -46,7 +46,7 @@ def test_usual_bounds_leave_public_names_alone() -> None:
     assert [one.field for one in beyond(OPEN, USUAL)] == [
         *("mode", "host_ports", "host_ports", "ranges", "ranges", "ports"),
     ]
-    left = within(OPEN, USUAL)
+    left = restrict_network(OPEN, USUAL)
     assert (left.mode, left.host_ports, left.ranges) == (NetworkMode.HOST_ONLY, (), ())
     assert (left.egress, left.allowed) == (OPEN.egress, OPEN.allowed)
     assert left.ports == (443,)  # `full` opens it anyway
@@ -54,13 +54,13 @@ def test_usual_bounds_leave_public_names_alone() -> None:
 
 def test_nothing_is_beyond_what_is_unbounded() -> None:
     assert beyond(OPEN, UNBOUNDED) == ()
-    assert within(OPEN, UNBOUNDED) == OPEN
+    assert restrict_network(OPEN, UNBOUNDED) == OPEN
 
 
 def test_full_is_limited_where_it_may_not_be() -> None:
     full = Network(mode=NetworkMode.FULL)
     assert beyond(full, USUAL) == (Excess("mode", "full"),)
-    assert within(full, USUAL).mode is NetworkMode.LIMITED
+    assert restrict_network(full, USUAL).mode is NetworkMode.LIMITED
     assert beyond(full, NetworkBounds(full=True)) == ()
 
 
@@ -101,7 +101,7 @@ def test_ranges_and_ports_lie_inside_those_of_the_bound() -> None:
 
 def test_range_that_is_none_is_never_in_force() -> None:
     network = Network(mode=NetworkMode.HOST_ONLY, ranges=("10.1.2.3/16", "10.1.0.0/16"))
-    assert within(network, UNBOUNDED).ranges == ("10.1.0.0/16",)
+    assert restrict_network(network, UNBOUNDED).ranges == ("10.1.0.0/16",)
     assert beyond(network, UNBOUNDED) == (Excess("ranges", "10.1.2.3/16"),)
 
 
@@ -177,7 +177,7 @@ def test_what_was_there_before_is_no_widening() -> None:
 def test_each_of_several_bounds_takes_away() -> None:
     bounds = [own(NetworkBounds(full=True)), own(NetworkBounds(egress=()))]
     network = Network(mode=NetworkMode.FULL, allowed=("a.example",))
-    assert narrowed(network, bounds) == Network(mode=NetworkMode.LIMITED)
+    assert restrict_to_all(network, bounds) == Network(mode=NetworkMode.LIMITED)
     assert [one for one, _ in withheld(network, bounds)] == [
         Excess("mode", "full"),
         Excess("allowed", "a.example"),

@@ -1,6 +1,6 @@
 """Ports on which something listens, as lines from inside name them."""
 
-from atoll.domain.network.listening import PortChange, changes, chosen, read_listening
+from atoll.domain.network.listening import PortChange, changes, non_ephemeral_ports, read_listening
 from atoll.wire.words.previews import MAX_PORTS
 
 LOOPBACK_6 = "00000000000000000000000001000000"
@@ -24,6 +24,6 @@ def test_rubbish_is_passed_over_and_the_number_is_bounded() -> None:
 
 
 def test_changes_are_told_in_order_and_of_chosen_ports_alone() -> None:
-    assert chosen((3000, 32_767, 32_768, 50_000)) == {3000, 32_767}
+    assert non_ephemeral_ports((3000, 32_767, 32_768, 50_000)) == {3000, 32_767}
     before, after = frozenset({1, 2}), frozenset({2, 3})
     assert changes(before, after) == (PortChange(1, opened=False), PortChange(3, opened=True))

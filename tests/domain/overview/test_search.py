@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.errors import Invalid
-from atoll.domain.overview.search import MAX_SNIPPET, Hit, ranked, read_query, score_of, snippet
+from atoll.domain.overview.search import MAX_SNIPPET, Hit, rank_hits, read_query, score_of, snippet
 from atoll.wire.words.overview import HitKind
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -43,7 +43,7 @@ def test_hits_are_ordered_by_fit_then_age() -> None:
         Hit(HitKind.EVENT, "new", "x", at=DAY.replace(month=2), score=1),
         Hit(HitKind.SANDBOX, "best", "x", at=DAY, score=0),
     ]
-    assert [one.id for one in ranked(hits, 3)] == ["best", "new", "old"]
+    assert [one.id for one in rank_hits(hits, 3)] == ["best", "new", "old"]
 
 
 def test_snippet_is_one_line_around_the_first_word() -> None:

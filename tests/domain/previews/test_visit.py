@@ -6,7 +6,7 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
-from atoll.domain.previews.visit import VISIT_LIFE, PortAddress, Visit, link_ends, opened
+from atoll.domain.previews.visit import VISIT_LIFE, PortAddress, Visit, link_ends, open_visit
 from atoll.wire.words.previews import MAX_PATH
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -30,11 +30,11 @@ def _ticket(login_ends_at: datetime | None = None) -> Visit:
 
 
 def test_visit_lasts_twelve_hours_and_not_longer_than_the_login_it_was_made_by() -> None:
-    visit = opened(_ticket(), "other", NOW)
+    visit = open_visit(_ticket(), "other", NOW)
     assert (visit.mark, visit.is_ticket) == ("other", False)
     assert (visit.address, visit.expires_at) == (PLACE, NOW + VISIT_LIFE)
     soon = NOW + timedelta(minutes=1)
-    assert opened(_ticket(soon), "other", NOW).expires_at == soon
+    assert open_visit(_ticket(soon), "other", NOW).expires_at == soon
 
 
 def test_link_lasts_as_asked_and_not_longer_than_the_token_it_was_made_by() -> None:

@@ -7,10 +7,10 @@ from atoll.domain.errors import Invalid
 from atoll.domain.repository.branch import (
     branch_of_ref,
     branch_of_task,
+    conflicting_branches,
     default_branch,
     read_branch,
     read_new_branch,
-    rivals,
 )
 
 REFUSED = [
@@ -49,7 +49,7 @@ def test_new_branch_with_the_name_of_a_ref_is_refused(text: str, advice: str) ->
     [("a", ["a/b"]), ("a/b", []), ("a/b/c", ["a/b"]), ("ab", []), ("x/y/z", ["x"]), ("c", [])],
 )
 def test_rivals_are_the_names_above_and_below(name: str, beside: list[str]) -> None:
-    assert rivals({name}, ["a/b", "a2", "cd/e", "x"]) == beside
+    assert conflicting_branches({name}, ["a/b", "a2", "cd/e", "x"]) == beside
 
 
 def test_branch_of_another_ref_is_none() -> None:

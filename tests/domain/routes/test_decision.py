@@ -11,15 +11,15 @@ from atoll.domain.routes.candidate import (
     ImageKind,
     Need,
     breaches,
+    find_shortfalls,
     image_kind,
-    lacks,
-    spelled,
+    spell_price,
 )
 from atoll.domain.routes.decision import (
     Decision,
     RouteRequest,
-    again,
     decide,
+    decide_again,
     no_route,
     place,
     refusal,
@@ -120,7 +120,7 @@ def test_what_a_sandbox_needs_and_a_backend_cannot_give_is_said() -> None:
         closes_network=False,
         limits=Resources(cpu=4, memory_mb=8000, workspace_mb=200),
     )
-    assert list(lacks(weak, need)) == [
+    assert list(find_shortfalls(weak, need)) == [
         "its isolation is container, and microvm is needed",
         "it cannot show the machine's own /usr",
         "it cannot close its network",
@@ -129,8 +129,10 @@ def test_what_a_sandbox_needs_and_a_backend_cannot_give_is_said() -> None:
         "it gives at most 8000 MiB of memory, and 9000 are needed",
     ]
     bare = replace(OURS, images=frozenset({ImageKind.HOST}))
-    assert list(lacks(bare, Need(image=image_kind("debian:12")))) == ["it cannot show an image"]
-    assert not list(lacks(OURS, Need(image=image_kind("host"))))
+    assert list(find_shortfalls(bare, Need(image=image_kind("debian:12")))) == [
+        "it cannot show an image"
+    ]
+    assert not list(find_shortfalls(OURS, Need(image=image_kind("host"))))
 
 
 def test_each_limit_is_judged_and_the_unknown_keeps_none() -> None:
@@ -186,9 +188,9 @@ def test_refusal_tells_every_reason_once() -> None:
     )
     assert refusal(decide(PREFER, ())) == "no backend is there that could take this sandbox"
     assert place(BOX) == "ext.ssh on box"
-    assert spelled(HourlyCost(5, "EUR")) == "0.000005 EUR"
-    assert spelled(HourlyCost(12_345_678)) == "12.345678 USD"
-    assert [spelled(HourlyCost(micros)) for micros in (0, 10_000_000)] == ["0 USD", "10 USD"]
+    assert spell_price(HourlyCost(5, "EUR")) == "0.000005 EUR"
+    assert spell_price(HourlyCost(12_345_678)) == "12.345678 USD"
+    assert [spell_price(HourlyCost(micros)) for micros in (0, 10_000_000)] == ["0 USD", "10 USD"]
 
 
 def test_persons_own_machine_is_taken_by_a_policy_that_says_so_and_never_behind_a_wall() -> None:
@@ -298,7 +300,7 @@ def test_decision_does_not_depend_on_the_order_and_replays_to_the_same(
     decision = decide(request, found)
     shuffled = [*found]
     random.shuffle(shuffled)
-    assert decide(request, shuffled) == decision == again(decision)
+    assert decide(request, shuffled) == decision == decide_again(decision)
 
 
 @given(requests, candidates)
@@ -307,7 +309,7 @@ def test_no_candidate_that_breaks_a_limit_is_ever_fit(
 ) -> None:
     for one in decide(request, found).fit:
         assert not one.obstacles and not one.unavailable
-        assert not list(lacks(one, request.need))
+        assert not list(find_shortfalls(one, request.need))
         assert not any(list(breaches(one, limits)) for limits in request.limits)
         assert all(one.extension in allowed for allowed in request.allowed)
         assert not request.extensions or one.extension in request.extensions
@@ -361,7 +363,7 @@ def test_one_more_limit_of_any_kind_never_adds_a_candidate(
 
 def test_decision_made_again_is_the_same() -> None:
     decision = decide(PREFER, (RENTED, BOX, OURS))
-    assert again(decision) == decision
+    assert decide_again(decision) == decision
 
 
 def test_field_that_a_backend_would_drop_is_a_reason() -> None:

@@ -15,7 +15,7 @@ from atoll.domain.routes.policy import (
     RouteOptions,
     RoutePolicy,
     named_backends,
-    narrowed,
+    narrow_policy,
     read_policy,
 )
 from atoll.domain.routes.record import Move, RouteRecord
@@ -111,19 +111,19 @@ def test_prices_are_written_as_they_are_read() -> None:
 
 def test_options_narrow_and_never_widen() -> None:
     open_ = RoutePolicy(extensions=("ext.a", "ext.b"))
-    assert narrowed(open_, RouteOptions()) == open_
-    assert narrowed(open_, RouteOptions(extension="ext.a")).strategy is Strategy.EXPLICIT
-    cheap = narrowed(open_, RouteOptions(Strategy.LOWEST_COST))
+    assert narrow_policy(open_, RouteOptions()) == open_
+    assert narrow_policy(open_, RouteOptions(extension="ext.a")).strategy is Strategy.EXPLICIT
+    cheap = narrow_policy(open_, RouteOptions(Strategy.LOWEST_COST))
     assert (cheap.strategy, cheap.extensions) == (Strategy.LOWEST_COST, open_.extensions)
     explicit = RoutePolicy(Strategy.EXPLICIT, ("ext.a",))
-    assert narrowed(explicit, RouteOptions(Strategy.EXPLICIT)) == explicit
+    assert narrow_policy(explicit, RouteOptions(Strategy.EXPLICIT)) == explicit
     with pytest.raises(Invalid, match="is explicit"):
-        narrowed(explicit, RouteOptions(Strategy.LOWEST_COST))
+        narrow_policy(explicit, RouteOptions(Strategy.LOWEST_COST))
     with pytest.raises(Invalid) as both:
-        narrowed(open_, RouteOptions(Strategy.LOWEST_COST, "ext.a"))
+        narrow_policy(open_, RouteOptions(Strategy.LOWEST_COST, "ext.a"))
     assert both.value.field == "route.strategy"
     with pytest.raises(Invalid, match="name it"):
-        narrowed(open_, RouteOptions(Strategy.EXPLICIT))
+        narrow_policy(open_, RouteOptions(Strategy.EXPLICIT))
     with pytest.raises(Invalid, match="at most"):
         read_policy(RoutePolicy(extensions=tuple(f"ext.e{n}" for n in range(MAX_NAMED + 1))))
 

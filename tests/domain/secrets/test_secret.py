@@ -10,7 +10,7 @@ from atoll.domain.secrets.secret import (
     ScopeSubject,
     Secret,
     Use,
-    applied,
+    applicable_secrets,
     bound_to,
     check_look_alikes,
     check_use,
@@ -179,14 +179,14 @@ def test_narrower_scope_wins_then_the_newer() -> None:
     scopes = ("organization", "person", "profile:profile.shell", "sandbox:sb_1")
     same = [secret("a", scope, age=-index) for index, scope in enumerate(reversed(scopes))]
     for least in range(4):
-        chosen = applied(same[least:], HERE)
+        chosen = applicable_secrets(same[least:], HERE)
         assert [one.scope for one in chosen] == [[*reversed(scopes)][least]]
     key = Use(Purpose.PROVIDER, "openai")
     two = [secret("new", use=key), secret("old", use=key, age=5)]
-    assert [one.name for one in applied(two, HERE)] == ["new"]
+    assert [one.name for one in applicable_secrets(two, HERE)] == ["new"]
     variable = Use(Purpose.ENV, variable="V", brokered=False)
     kinds = [secret("a"), secret("k", use=key), secret("e", use=variable), secret("g", use=GIT)]
-    assert len(applied(kinds, HERE)) == 4
+    assert len(applicable_secrets(kinds, HERE)) == 4
 
 
 def test_binding_holds_everything_that_gives_a_value_its_place() -> None:
@@ -257,7 +257,7 @@ def test_forges_token_without_a_site_or_inside_is_refused(use: Use, field: str) 
 
 def test_forges_token_is_chosen_for_each_site() -> None:
     mine, wide = secret("a", use=FORGE), secret("b", "organization", FORGE)
-    assert applied((wide, mine), HERE) == (mine,)
+    assert applicable_secrets((wide, mine), HERE) == (mine,)
 
 
 def test_token_of_a_drive_is_set_by_connecting_it_alone() -> None:
@@ -265,7 +265,7 @@ def test_token_of_a_drive_is_set_by_connecting_it_alone() -> None:
     with pytest.raises(Invalid, match="drive connect"):
         check_use(use)
     older, newer = secret("a", use=use), secret("b", use=use)
-    assert len(applied((older, newer), HERE)) == 1
+    assert len(applicable_secrets((older, newer), HERE)) == 1
 
 
 def test_tokens_of_a_login_are_never_set() -> None:
@@ -273,7 +273,7 @@ def test_tokens_of_a_login_are_never_set() -> None:
     with pytest.raises(Invalid, match="begun, not set"):
         check_use(use)
     mine = (secret("a", use=use), secret("b", use=use))
-    assert len(applied(mine, HERE)) == 2
+    assert len(applicable_secrets(mine, HERE)) == 2
 
 
 VENDOR = Use(Purpose.EXTENSION, "ext.e2b")
@@ -291,7 +291,7 @@ def test_vendors_key_names_its_backend_and_never_enters_a_sandbox() -> None:
             check_use(use)
         assert caught.value.field == field
     mine, wide = secret("a", use=VENDOR), secret("b", "organization", VENDOR)
-    assert applied((wide, mine), HERE) == (mine,)
+    assert applicable_secrets((wide, mine), HERE) == (mine,)
 
 
 def test_narrowest_key_pays_and_the_installations_last() -> None:

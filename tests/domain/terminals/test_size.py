@@ -1,6 +1,6 @@
 import pytest
 
-from atoll.domain.terminals.size import Size, clamp, nudged
+from atoll.domain.terminals.size import Size, clamp, nudge_size
 
 
 @pytest.mark.parametrize(
@@ -12,5 +12,5 @@ def test_size_out_of_bounds_is_clamped(asked: tuple[int, int], given: tuple[int,
 
 
 def test_size_nudged_is_one_row_off_and_never_empty() -> None:
-    assert nudged(Size(80, 24)) == Size(80, 23)
-    assert nudged(Size(80, 1)) == Size(80, 2)
+    assert nudge_size(Size(80, 24)) == Size(80, 23)
+    assert nudge_size(Size(80, 1)) == Size(80, 2)

@@ -6,7 +6,7 @@ from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.event import Event, Json
 from atoll.domain.event_kind import KINDS
 from atoll.domain.ids import EventId, OrgId
-from atoll.domain.tools.uri import FAMILIES, covers, family_of, is_pattern, path_of, paths_of
+from atoll.domain.tools.uri import FAMILIES, covers_path, family_of, is_pattern, path_of, paths_of
 from atoll.domain.tools.watch import MAX_WATCHES, check_room
 
 
@@ -63,7 +63,7 @@ def test_uri_of_nothing_is_refused(uri: str) -> None:
     ],
 )
 def test_watched_path_covers_what_is_below_it(watched: str, path: str, covered: bool) -> None:
-    assert covers(watched, path) is covered
+    assert covers_path(watched, path) is covered
     assert is_pattern(watched) is watched.endswith("*")
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.wall.isolation import Isolation
-from atoll.domain.wall.probe import PROBE, open_network, probed
+from atoll.domain.wall.probe import PROBE, apply_probe, open_network
 from atoll.wire.words.walls import IsolationLevel
 
 CLOSED = {
@@ -42,13 +42,13 @@ def notes(
     change: Mapping[str, str | None], level: IsolationLevel = IsolationLevel.CONTAINER
 ) -> list[str]:
     files = {name: text for name, text in {**CLOSED, **change}.items() if text is not None}
-    found = probed(Isolation(level, "a wall"), printed(files))
+    found = apply_probe(Isolation(level, "a wall"), printed(files))
     return [note.partition(":")[0] for note in found.degraded]
 
 
 def test_wall_without_a_fault_has_no_note() -> None:
-    assert probed(WALL, printed(CLOSED)) == WALL
-    assert not probed(WALL, printed(CLOSED)).weak
+    assert apply_probe(WALL, printed(CLOSED)) == WALL
+    assert not apply_probe(WALL, printed(CLOSED)).weak
     assert open_network(WALL) == ""
 
 
@@ -102,7 +102,7 @@ def test_root_of_nothing_and_neighbours_of_its_own_are_no_fault(
 
 
 def test_nothing_printed_is_every_fault_and_an_open_network() -> None:
-    found = probed(WALL, b"")
+    found = apply_probe(WALL, b"")
     names = ["uid", "capabilities", "privileges", "seccomp", "network", "memory", "pids"]
     assert [note.partition(":")[0] for note in found.degraded] == names
     assert found.weak
@@ -111,7 +111,7 @@ def test_nothing_printed_is_every_fault_and_an_open_network() -> None:
 
 def test_network_that_a_bridge_closes_is_not_judged_by_its_routes() -> None:
     seen = printed({**CLOSED, "dev": TWO, "route": DEFAULT, "pids": "max"})
-    found = [note.partition(":")[0] for note in probed(WALL, seen, bridged=True).degraded]
+    found = [note.partition(":")[0] for note in apply_probe(WALL, seen, bridged=True).degraded]
     assert found == ["pids"]
 
 
@@ -121,13 +121,13 @@ def test_machine_is_the_bound_of_a_virtual_one() -> None:
 
 def test_backend_says_it_better_than_the_probe() -> None:
     wall = Isolation(IsolationLevel.CONTAINER, "a wall", ("memory: no control group", "disk: one"))
-    found = probed(wall, printed({**CLOSED, "memory": "max", "pids": "max"}))
+    found = apply_probe(wall, printed({**CLOSED, "memory": "max", "pids": "max"}))
     assert found.degraded == (*wall.degraded, "pids: no bound was found inside")
 
 
 @given(st.binary(max_size=400))
 def test_whatever_is_printed_is_read_and_closes_nothing(text: bytes) -> None:
-    found = probed(WALL, text)
+    found = apply_probe(WALL, text)
     assert found.weak or b"status" in text
     assert all(note.isprintable() for note in found.degraded)
 

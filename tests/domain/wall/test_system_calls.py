@@ -9,7 +9,7 @@ from atoll.domain.wall.system_calls import (
     DENIED,
     JUDGED,
     KNOWN,
-    denied,
+    denied_calls,
 )
 
 
@@ -25,8 +25,8 @@ def test_no_call_is_both_denied_and_judged() -> None:
 
 
 def test_profile_that_allows_debuggers_allows_nothing_else() -> None:
-    assert denied() == DENIED
-    assert DENIED.keys() - denied(debug=True).keys() == set(DEBUGGING)
+    assert denied_calls() == DENIED
+    assert DENIED.keys() - denied_calls(debug=True).keys() == set(DEBUGGING)
 
 
 def test_places_inside_are_absolute_and_named_once() -> None:

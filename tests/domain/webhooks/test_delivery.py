@@ -17,13 +17,13 @@ from atoll.domain.webhooks.delivery import (
     after_attempt,
     after_failure,
     ceiling,
-    copied,
     failure_of,
     in_turn,
     is_old,
     is_told,
-    replayed,
-    waiting,
+    new_delivery,
+    replay_delivery,
+    with_copy,
 )
 from atoll.wire.words.webhooks import DeliveryState
 from tests.domain.webhooks.test_webhook import NOW, WEBHOOK, event
@@ -32,7 +32,7 @@ FAILED = Failure("hooks.example answered 500.")
 
 
 def _first() -> Delivery:
-    return waiting(WEBHOOK.id, event(), NOW)
+    return new_delivery(WEBHOOK.id, event(), NOW)
 
 
 @pytest.mark.parametrize("status", [200, 201, 204, 299])
@@ -85,7 +85,7 @@ def test_failure_that_no_attempt_can_mend_is_a_dead_letter_at_once() -> None:
 
 def test_replayed_dead_letter_has_all_its_attempts_again() -> None:
     dead = after_attempt(_first(), Failure("too long", final=True), NOW, chance=0.5)
-    again = replayed(dead, NOW)
+    again = replay_delivery(dead, NOW)
     assert (again.state, again.attempts, again.next_at) == (DeliveryState.REPLAYING, 0, NOW)
 
 
@@ -134,9 +134,9 @@ def test_failure_to_report_on_webhooks_is_not_reported() -> None:
 
 
 def test_copy_is_the_first_message_and_never_a_large_one() -> None:
-    assert copied(_first(), b"x" * (MAX_COPY + 1)).copy is None
-    kept = copied(_first(), "ü".encode())
-    assert kept.copy == "ü" and copied(kept, b"other") == kept
+    assert with_copy(_first(), b"x" * (MAX_COPY + 1)).copy is None
+    kept = with_copy(_first(), "ü".encode())
+    assert kept.copy == "ü" and with_copy(kept, b"other") == kept
 
 
 def test_dead_letter_is_kept_for_a_time() -> None:

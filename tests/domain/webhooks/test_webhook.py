@@ -13,8 +13,8 @@ from atoll.domain.webhooks.webhook import (
     checked_event_types,
     checked_streams,
     checked_url,
-    disabled,
-    enabled,
+    disable_webhook,
+    enable_webhook,
     moved_back,
 )
 from atoll.wire.words.webhooks import MAX_FILTERS, MAX_URL
@@ -150,9 +150,9 @@ def test_success_ends_the_time_of_failures() -> None:
 
 
 def test_disabled_webhook_says_why_until_it_is_enabled() -> None:
-    off = disabled(replace(WEBHOOK, failing_since=NOW), "why")
+    off = disable_webhook(replace(WEBHOOK, failing_since=NOW), "why")
     assert (off.enabled, off.reason) == (False, "why")
-    assert enabled(off) == WEBHOOK
+    assert enable_webhook(off) == WEBHOOK
 
 
 def test_webhook_that_was_moved_back_does_not_stand_where_it_stood() -> None:

@@ -8,9 +8,9 @@ from atoll.domain.workers.backends import (
     BackendHealth,
     BackendPlace,
     backends_of,
+    is_running,
     place_of_start,
     place_of_worker,
-    runs,
 )
 from atoll.domain.workers.create import WorkerId
 from atoll.domain.workers.lifecycle import HostContact, Worker
@@ -54,7 +54,7 @@ def test_place_of_one_name_is_listed_once_as_its_running_worker_spells_it() -> N
 def test_worker_runs_while_its_host_is_heard(
     status: WorkerStatus, contact: HostContact, expected: bool
 ) -> None:
-    assert runs(Worker(WorkerId("w"), status=status, contact=contact)) is expected
+    assert is_running(Worker(WorkerId("w"), status=status, contact=contact)) is expected
 
 
 @pytest.mark.parametrize(

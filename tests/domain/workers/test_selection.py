@@ -21,7 +21,7 @@ from atoll.domain.routes.policy import (
     Constraints,
     RouteOptions,
     RoutePolicy,
-    narrowed,
+    narrow_policy,
     preferring_desktop,
 )
 from atoll.domain.workers.create import CreateWorker, WorkerId, judge_create
@@ -212,7 +212,7 @@ def decided(
     """Decide as routes do; None where they refuse the request."""
     usual = preferring_desktop(policy) if options.prefers_desktop and linked else policy
     try:
-        order = narrowed(usual, options)
+        order = narrow_policy(usual, options)
     except Invalid:
         return None
     request = RouteRequest(

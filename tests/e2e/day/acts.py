@@ -212,7 +212,7 @@ class Day:
 
     def _end_here(self, number: int) -> None:
         server = self.places.server
-        process, zygote = server.process, zygote_process.running(Home(server.home))
+        process, zygote = server.process, zygote_process.zygote_pid(Home(server.home))
         assert process is not None and zygote is not None
         process.send_signal(number)
         process.wait()
@@ -405,7 +405,7 @@ class Day:
     def kill_zygote(self) -> None:
         """Kill the zygote, and start it again. Programs of other machines run on."""
         home = Home(self.places.server.home)
-        zygote = zygote_process.running(home)
+        zygote = zygote_process.zygote_pid(home)
         assert zygote is not None
         os.kill(zygote, signal.SIGKILL)
         again = self.places.server.run("up", "--home", str(home.root), "--no-browser")

@@ -33,8 +33,8 @@ CLIENTS = 3
 PATIENCE = 240.0
 WORKERS = "atoll.services.workers"
 STEPS = {
-    "before it is put down": f"{WORKERS}.workers:Workers._admitted:before",
-    "put down, and not sent": f"{WORKERS}.workers:Workers._admitted:after",
+    "before it is put down": f"{WORKERS}.workers:Workers._store_request:before",
+    "put down, and not sent": f"{WORKERS}.workers:Workers._store_request:after",
     "before the runtime has it": f"{WORKERS}.runtime_host:RuntimeHost.request:before",
     "answered, and not stored": f"{WORKERS}.runtime_host:RuntimeHost.request:after",
     "stored, and not committed": f"{WORKERS}.transitions:WorkerTransitions.receive:after",
@@ -46,7 +46,9 @@ STEPS = {
 STARTS = {
     "its sandbox is stored": "atoll.services.sandboxes.sandboxes:Sandboxes.create:after",
     "its sandbox is ready": f"{WORKERS}.runtime_host:RuntimeHost.provision:after",
-    "its agent serves, and that is not stored": f"{WORKERS}.driving:WorkerDriver._started:before",
+    "its agent serves, and that is not stored": (
+        f"{WORKERS}.driving:WorkerDriver._store_start:before"
+    ),
 }
 IN_CI = {"answered, and not stored"}
 

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
-from atoll.adapters.pods.process import PodProcess, PodRecord, uninterrupted
+from atoll.adapters.pods.process import PodProcess, PodRecord, run_to_end_in_thread
 from atoll.domain.errors import Conflict, Failed
 from atoll.domain.ids import SandboxId
 from atoll.domain.routes.candidate import ImageKind
@@ -88,7 +88,7 @@ class Several:
     async def provision(self, request: Provision) -> Handle:
         """See the port."""
         async with self._turns[request.sandbox_id]:
-            return await uninterrupted(self._provision, request)
+            return await run_to_end_in_thread(self._provision, request)
 
     def _provision(self, request: Provision) -> Handle:
         group, alone = self._group(request.sandbox_id), request.maintenance_seconds is not None
@@ -113,7 +113,7 @@ class Several:
         """See the port."""
         group = self._group(handle.sandbox_id)
         async with self._turns[handle.sandbox_id]:
-            removed = ["processes"] if await uninterrupted(group.end) else []
+            removed = ["processes"] if await run_to_end_in_thread(group.end) else []
             if not keep_state and group.remove():
                 removed.append("files")
         return CleanupReport(tuple(removed))

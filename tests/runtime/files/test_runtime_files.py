@@ -19,7 +19,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from atoll.ports.spawner import Spawner
 from atoll.runtime.api.files import routes
-from atoll.runtime.api.parts import Parts, expect_parts
+from atoll.runtime.api.parts import Parts, promise_parts
 from atoll.runtime.api.problems import problems
 from atoll.runtime.files.files import Files
 from atoll.runtime.policy.redactions import Redactions
@@ -50,7 +50,7 @@ async def served(spawner: Spawner, changed: list[str]) -> AsyncIterator[Client]:
     app = web.Application(middlewares=[problems])
     files = Files(spawner, changed=changed.append)
     used = SimpleNamespace(files=files, redactions=Redactions())
-    expect_parts(app).set_result(cast(Parts, used))
+    promise_parts(app).set_result(cast(Parts, used))
     app.add_routes(routes())
     async with TestClient(TestServer(app)) as client:
         yield client

@@ -17,7 +17,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.redaction.lexicon import Lexicon
 from atoll.runtime.api.files import routes
-from atoll.runtime.api.parts import Parts, expect_parts
+from atoll.runtime.api.parts import Parts, promise_parts
 from atoll.runtime.api.problems import problems
 from atoll.runtime.files import files as files_module
 from atoll.runtime.files.files import Files
@@ -45,7 +45,7 @@ async def client(root: Path) -> AsyncIterator[Client]:
     async with local(root) as spawner:
         app = web.Application(middlewares=[problems])
         used = SimpleNamespace(files=Files(spawner), redactions=Redactions((SECRET,)))
-        expect_parts(app).set_result(cast(Parts, used))
+        promise_parts(app).set_result(cast(Parts, used))
         app.add_routes(routes())
         async with TestClient(TestServer(app)) as client:
             yield client

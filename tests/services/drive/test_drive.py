@@ -33,7 +33,7 @@ from atoll.domain.wall.isolation import Isolation
 from atoll.ports import RuntimeClient
 from atoll.ports.extension import Reachability
 from atoll.runtime.api.files import routes
-from atoll.runtime.api.parts import Parts, expect_parts
+from atoll.runtime.api.parts import Parts, promise_parts
 from atoll.runtime.api.problems import problems
 from atoll.runtime.files.files import Files
 from atoll.runtime.policy.redactions import Redactions
@@ -120,7 +120,7 @@ async def file_api(root: Path) -> AsyncIterator[RuntimeClient]:
     async with local(root) as spawner:
         app = web.Application(middlewares=[problems])
         used = SimpleNamespace(files=Files(spawner), redactions=Redactions())
-        expect_parts(app).set_result(cast(Parts, used))
+        promise_parts(app).set_result(cast(Parts, used))
         app.add_routes(routes())
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await runner.setup()

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.profiles import bundled, personal
+from atoll.adapters.profiles import personal, read_builtin_profiles
 from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.services.identifiers import Identifiers
@@ -18,7 +18,7 @@ def profiles(s: Scene, folder: Path | None = None) -> Profiles:
         s.bus,
         clock=s.clock,
         identifiers=Identifiers(),
-        bundled=bundled(),
+        bundled=read_builtin_profiles(),
         personal=(lambda: personal(folder)) if folder else dict,
     )
 

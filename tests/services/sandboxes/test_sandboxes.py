@@ -19,7 +19,7 @@ from atoll.domain.ids import PrincipalId
 from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandboxes.sandbox import Consumer, CreateSandbox, RepoRequest, Sandbox
-from atoll.services.provisioning.orders import completed
+from atoll.services.provisioning.orders import complete_order
 from atoll.services.sandboxes.backend_watch import SURVEY_SECONDS
 from atoll.surfaces.http.serving.answers import runtime_body
 from atoll.wire.contract.terminals import OpenBody
@@ -504,4 +504,4 @@ async def test_terminal_asked_for_without_a_body_is_the_profile_s_own() -> None:
     async with scene() as s:
         sandbox = await s.ready()
         body = runtime_body(None, OpenBody)
-        assert completed(sandbox, body, strict=True) == OpenBody()
+        assert complete_order(sandbox, body, strict=True) == OpenBody()

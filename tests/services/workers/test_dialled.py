@@ -55,7 +55,7 @@ from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.worker_places import WorkerPlaces
 from atoll.services.workers.workers import Workers
 from atoll.testing import WorkerHostContract
-from atoll.testing.contracts.outside.worker_host import PIECE, reattached
+from atoll.testing.contracts.outside.worker_host import PIECE, next_epoch
 from atoll.testing.samples import NOW
 from atoll.wire.words.routes import ExecutionMode, Strategy
 from atoll.wire.words.workers import ErrorCode, TeardownPolicy, WorkerStatus
@@ -201,7 +201,7 @@ class TestDialledHost(WorkerHostContract):
         await self.scene.far.deliver(replace(item(request_id=HostAct.END), receipt=ended))
 
     async def reattached(self, host: WorkerHost, worker: WorkerRecord) -> WorkerRecord:
-        await self._store(reattached(worker))
+        await self._store(next_epoch(worker))
         return await super().reattached(host, worker)
 
     async def _store(self, worker: WorkerRecord) -> None:

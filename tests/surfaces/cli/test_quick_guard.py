@@ -45,7 +45,7 @@ def stream(chance: random.Random) -> list[bytes]:
 def test_quick_look_shows_what_the_parser_shows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     streams = [stream(random.Random(f"{seed}.{number}")) for number in range(250)]
     quick = [guarded(pieces) for pieces in streams]
-    monkeypatch.setattr(harmless, "usual", lambda _: 0)
+    monkeypatch.setattr(harmless, "harmless_length", lambda _: 0)
     for pieces, shown in zip(streams, quick, strict=True):
         assert shown == guarded(pieces), pieces
 
@@ -65,7 +65,7 @@ def test_modes_are_the_same_without_what_is_usual(seed: int) -> None:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_usual_is_only_what_a_guard_shows_unchanged(part: bytes) -> None:
-    end = harmless.usual(b"before" + part)
+    end = harmless.harmless_length(b"before" + part)
     assert ScreenGuard().feed((b"before" + part)[:end]) == (b"before" + part)[:end]
     odd = (b"\x1b]", b"\x1bP", b"\x1b_", b"\x1b^", b"\x1b[?", b"\x1b[>", b"\x1bc", b"\x1b[2 q")
     assert not any(mark in (b"before" + part)[:end] for mark in odd)

@@ -4,12 +4,12 @@ import pytest
 from aiohttp import web
 
 from atoll.client.server import Server, server_at
-from atoll.client.transport import at
+from atoll.client.transport import api_path
 from atoll.surfaces.cli.attach.connection import ConnectionEnd, TerminalTarget, connect
 from tests.surfaces.cli.commands.terminals.test_attach import person_tty
 from tests.surfaces.cli.scripted import TOKEN, Scripted
 
-PATH = at("sandboxes", "sb_box", "terminals", "t_1", "attach")
+PATH = api_path("sandboxes", "sb_box", "terminals", "t_1", "attach")
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -26,7 +26,7 @@ from atoll.runtime.recordings.shelf import MAX_RECORDINGS
 from atoll.runtime.spawners import refusal
 from atoll.services.library.push_scripts import MAX_HELD
 from atoll.surfaces.http.body.pages import MAX_ITEMS, PageRequest
-from atoll.surfaces.http.server.deprecation import announced, deprecated
+from atoll.surfaces.http.server.deprecation import announce_deprecation, deprecated
 from atoll.surfaces.http.server.examples import BODIES
 from atoll.wire.contract.terminals import MAX_LISTED
 from tests.places import ROOT
@@ -309,7 +309,9 @@ async def new(request: Request) -> PlainTextResponse:
 
 
 async def test_route_that_goes_says_so_on_each_answer() -> None:
-    app = Starlette(routes=[announced(Route("/old", old)), announced(Route("/new", new))])
+    app = Starlette(
+        routes=[announce_deprecation(Route("/old", old)), announce_deprecation(Route("/new", new))]
+    )
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://x", verify=False) as client:
         told = (await client.get("/old")).headers

@@ -21,7 +21,7 @@ from aiohttp import WSMsgType, web
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.kept import KeptFolder
-from atoll.adapters.profiles import bundled
+from atoll.adapters.profiles import read_builtin_profiles
 from atoll.adapters.repos.direct_importer import DirectImporter
 from atoll.adapters.repos.shelf import Settings as ShelfSettings
 from atoll.adapters.repos.shelf import Shelf
@@ -444,7 +444,7 @@ async def client_of(
         yield client
 
 
-document_text = cache(openapi.text)
+document_text = cache(openapi.render_document)
 """The document of the routes there are, made once for all tests: it takes a second."""
 
 
@@ -573,7 +573,7 @@ async def world(
             hooks,
             forge,
             machines,
-            bundled=bundled(),
+            bundled=read_builtin_profiles(),
             identity=await open_identity(own_auth, clock, {"OIDC_SECRET": "s3cret"}, stack),
             examine=_examined,
             drive=drive,

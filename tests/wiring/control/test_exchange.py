@@ -25,7 +25,7 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.services.application import Application
 from atoll.services.journals.events import Note
 from atoll.surfaces.http.app import create_app
-from atoll.wiring.control.assembly import assembled
+from atoll.wiring.control.assembly import assemble
 from atoll.wiring.control.exchange import open_exchange
 from atoll.wiring.control.settings import ControlSettings, read_settings
 from tests.peers.nats.server import NatsServer, nats_server, until
@@ -52,7 +52,7 @@ def settings(home: Path, url: str | None) -> ControlSettings:
 @asynccontextmanager
 async def replica(home: Path, url: str | None) -> AsyncIterator[Application]:
     """Run the services of one control plane that concern the bus."""
-    async with assembled(settings(home, url)) as application, asyncio.TaskGroup() as tasks:
+    async with assemble(settings(home, url)) as application, asyncio.TaskGroup() as tasks:
         replication = application.replication
         running = [tasks.create_task(act()) for act in (replication.run, replication.outbox.run)]
         try:
@@ -161,7 +161,7 @@ async def test_single_process_runs_nothing_and_loads_no_client(home: Path) -> No
         exchange = await open_exchange(BusSettings(), stack)
         assert isinstance(exchange.bus, InProcessBus)
         assert (exchange.sink, exchange.wake, exchange.unheard()) == (None, None, None)
-    async with assembled(settings(home, None)) as one, asyncio.timeout(5):
+    async with assemble(settings(home, None)) as one, asyncio.timeout(5):
         await one.replication.run()
         assert not one.replication.troubles
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from atoll.domain.errors import Conflict, Invalid
-from atoll.wiring.control.presence import Bind, alone, is_alone, place, places, present
+from atoll.wiring.control.presence import Bind, alone, hold_presence, is_alone, place, places
 
 BIND = Bind("127.0.0.1")
 
@@ -16,9 +16,9 @@ def _nothing() -> None:
 
 
 def test_replicas_of_one_home_have_a_lock_and_a_note_each(tmp_path: Path) -> None:
-    with present(tmp_path, BIND, prepare=_nothing) as main:
+    with hold_presence(tmp_path, BIND, prepare=_nothing) as main:
         assert is_alone(tmp_path, None)
-        with present(tmp_path, BIND, prepare=_nothing, replica="two") as two:
+        with hold_presence(tmp_path, BIND, prepare=_nothing, replica="two") as two:
             assert main.url != two.url
             assert json.loads((tmp_path / "run/control.json").read_text())["url"] == main.url
             assert json.loads((tmp_path / "run/replica-two.json").read_text())["url"] == two.url
@@ -26,7 +26,7 @@ def test_replicas_of_one_home_have_a_lock_and_a_note_each(tmp_path: Path) -> Non
             assert not is_alone(tmp_path, "two")
             with (
                 pytest.raises(Conflict),
-                present(tmp_path, BIND, prepare=_nothing, replica="two"),
+                hold_presence(tmp_path, BIND, prepare=_nothing, replica="two"),
             ):
                 pass
     assert is_alone(tmp_path, "two")
@@ -35,7 +35,7 @@ def test_replicas_of_one_home_have_a_lock_and_a_note_each(tmp_path: Path) -> Non
 
 def test_database_is_left_alone_while_any_replica_runs(tmp_path: Path) -> None:
     with (
-        present(tmp_path, BIND, prepare=_nothing, replica="two"),
+        hold_presence(tmp_path, BIND, prepare=_nothing, replica="two"),
         pytest.raises(Conflict),
         alone(tmp_path),
     ):

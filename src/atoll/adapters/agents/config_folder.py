@@ -43,7 +43,7 @@ def _read(top: Path) -> tuple[Seed, ...]:
         folders.sort()
         for name in sorted(files):
             path = Path(place, name)
-            text = _text(path)
+            text = _read_text_file(path)
             bytes_left -= len(text.encode())
             seeds.append(Seed(str(path.relative_to(top)), text))
             if bytes_left < 0 or len(seeds) > MAX_FILES:
@@ -58,7 +58,8 @@ def _raise_unreadable(error: OSError) -> None:
     raise Invalid(f"{error.filename} cannot be read by Atoll: {error.strerror}") from error
 
 
-def _text(path: Path) -> str:
+def _read_text_file(path: Path) -> str:
+    """Return a file's text. Raises `Invalid` for what is not a small UTF-8 file."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as err:

@@ -8,7 +8,7 @@ from atoll.adapters.agents.added import find_added, read_added
 from atoll.adapters.agents.installed import SYSTEM_PATH, layer
 from atoll.domain.agents.acp.added import is_added
 from atoll.domain.agents.agent import Agent, layer_path, split_reference
-from atoll.domain.agents.registry import allowed, find
+from atoll.domain.agents.registry import allowed_agents, find
 from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.ports.agents import OfferedAgent
 from atoll.ports.extension import Mount
@@ -27,7 +27,7 @@ class InstalledLayers:
     ) -> None:
         self._folders = (folder, *further)
         self._catalogue = catalogue
-        self._allowed = allowed(catalogue)
+        self._allowed = allowed_agents(catalogue)
 
     async def list_offered(self) -> tuple[OfferedAgent, ...]:
         """Return the agents of the catalogue that are here."""

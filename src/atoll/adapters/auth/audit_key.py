@@ -59,12 +59,12 @@ class AuditKey:
         try:
             key = load_pem_private_key(kept, None)
         except (ValueError, TypeError) as error:
-            raise self._wrong() from error
+            raise self._invalid_key_error() from error
         if not isinstance(key, Ed25519PrivateKey):
-            raise self._wrong()
+            raise self._invalid_key_error()
         return key
 
-    def _wrong(self) -> Failed:
+    def _invalid_key_error(self) -> Failed:
         return Failed(
             f"{self._path.name} is not an Ed25519 key: put it back from a backup; removing it "
             "makes a new one, which cannot vouch for earlier checkpoints"

@@ -83,7 +83,7 @@ class _Acks:
         if future is None or future.done():
             return
         try:
-            future.set_result(_number(message))
+            future.set_result(_sequence_of(message))
         except AtollError as error:
             future.set_exception(error)
 
@@ -95,8 +95,8 @@ class _Acks:
         self.waiting.clear()
 
 
-def _number(message: Msg) -> int:
-    """Return the number of the stored message. Raises what the stream says against it."""
+def _sequence_of(message: Msg) -> int:
+    """Return the sequence number of the stored message. Raises the stream's error."""
     if (message.headers or {}).get("Status") == "503":
         raise Unavailable("no stream of JetStream takes the events")
     try:
@@ -134,10 +134,10 @@ class JetStreamSink:
         """See the port."""
         manager = self._link.connection.client.jsm(timeout=ANSWER_SECONDS)
         async with _translate_errors():
-            state = (await self._prepared(manager)).state
+            state = (await self._ensure_stream(manager)).state
             if not state.messages:
                 return Tip(state.last_seq)
-            return await self._last(manager, state)
+            return await self._find_tip(manager, state)
 
     async def append(self, events: Sequence[Event], *, after: int) -> int:
         """See the port."""
@@ -184,8 +184,8 @@ class JetStreamSink:
             self._acks = acks
         return self._acks
 
-    async def _prepared(self, manager: JetStreamManager) -> api.StreamInfo:
-        """Return the stream, made or brought in line with the settings where need be."""
+    async def _ensure_stream(self, manager: JetStreamManager) -> api.StreamInfo:
+        """Return the stream; create it, or update it to the settings, if necessary."""
         try:
             found = await manager.stream_info(self.name)
         except NotFoundError:
@@ -209,7 +209,7 @@ class JetStreamSink:
             num_replicas=own.bus_copies,
         )
 
-    async def _last(self, manager: JetStreamManager, state: api.StreamState) -> Tip:
+    async def _find_tip(self, manager: JetStreamManager, state: api.StreamState) -> Tip:
         """Return the tip, with the last event of the stream. Messages of others are passed over."""
         first = max(state.first_seq, state.last_seq - MAX_FOREIGN + 1)
         for number in range(state.last_seq, first - 1, -1):
@@ -232,7 +232,7 @@ def _position(text: str) -> int | None:
     return int(text) if number else None
 
 
-async def described(connection: Connection, settings: BusSettings) -> str:
+async def describe_bus(connection: Connection, settings: BusSettings) -> str:
     """Return in words what server this is and what its stream holds, and change nothing. Raises
     `Unavailable`."""
     client = connection.client

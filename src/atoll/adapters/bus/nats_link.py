@@ -116,22 +116,24 @@ class NatsLink:
         client.requires_tls = self._settings.requires_tls
         connection, causes = Connection(client), list[str]()
 
-        async def failed(error: Exception) -> None:
-            causes.append(_words(error))
+        async def record_error(error: Exception) -> None:
+            causes.append(_error_text(error))
             if connection is self._connection:
                 _log.warning("bus_error", reason=causes[-1])
 
-        async def closed() -> None:
+        async def end_connection() -> None:
             connection.end()
 
         try:
             async with asyncio.timeout(CONNECT_SECONDS * 2):
                 await client.connect(
-                    **await asyncio.to_thread(self._options), error_cb=failed, closed_cb=closed
+                    **await asyncio.to_thread(self._options),
+                    error_cb=record_error,
+                    closed_cb=end_connection,
                 )
         except (errors.Error, OSError, TimeoutError) as error:
             await connection.close()
-            said = causes[-1] if causes else _words(error)
+            said = causes[-1] if causes else _error_text(error)
             raise Unavailable(f"NATS does not take the connection ({said})") from error
         if client.is_closed:
             connection.end()
@@ -142,7 +144,7 @@ class NatsLink:
         _log.info("bus_connected", servers=self._settings.shown)
         try:
             async with asyncio.TaskGroup() as tasks:
-                running = tasks.create_task(_guarded(session, connection))
+                running = tasks.create_task(_run_session(session, connection))
                 await connection.lost.wait()
                 running.cancel()
         finally:
@@ -202,20 +204,20 @@ def _credentials(path: Path) -> dict[str, Any]:
     return {"user_credentials" if _JWT in text else "nkeys_seed": str(path)}
 
 
-async def _guarded(session: Session, connection: Connection) -> None:
+async def _run_session(session: Session, connection: Connection) -> None:
     """Run a session. One that breaks ends its connection, and the next one begins afresh."""
     try:
         await session(connection)
     except (errors.Error, OSError) as error:
-        _log.info("bus_session_ended", reason=_words(error))
+        _log.info("bus_session_ended", reason=_error_text(error))
     except Exception:  # noqa: BLE001 - the task's root
         _log.exception("bus_session_broke")
     finally:
         connection.end()
 
 
-def _words(error: Exception) -> str:
-    """Return what a client's error says, short; its texts hold no address and no password."""
+def _error_text(error: Exception) -> str:
+    """Return the error's text, shortened. It holds no address and no password."""
     if isinstance(error, TimeoutError):
         return "no answer in time"
     if isinstance(error, ConnectionRefusedError):

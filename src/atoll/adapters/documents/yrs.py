@@ -109,19 +109,19 @@ def _write(text: Any, value: RichText) -> None:
 def _read(value: Any) -> Value:
     if isinstance(value, Text):
         # `None` stands for no attributes.
-        return RichText(tuple((str(run), _plain(marks or {})) for run, marks in value.diff()))
+        return RichText(tuple((str(run), _to_json(marks or {})) for run, marks in value.diff()))
     if hasattr(value, "to_py"):
         raise Invalid("an item holds a type that it cannot have", field="items")
-    plain: Json = _plain(value)
+    plain: Json = _to_json(value)
     return plain
 
 
-def _plain(value: Any) -> Any:
-    """Return a value of JSON. Yrs has one kind of number; whole ones are read as integers."""
+def _to_json(value: Any) -> Any:
+    """Return a value as JSON. Yrs has one kind of number: whole ones become integers."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, dict):
-        return {str(name): _plain(one) for name, one in value.items()}
+        return {str(name): _to_json(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_to_json(one) for one in value]
     return value

@@ -24,7 +24,7 @@ from atoll.adapters.drive.http import (
     oauth_error,
     parts_of,
     refusal,
-    within,
+    wait_for_answer,
 )
 from atoll.adapters.drive.resumable import ResumableUpload
 from atoll.domain.drive.drive import (
@@ -155,16 +155,16 @@ class GoogleDrive:
     async def revoke(self, refresh_token: str) -> None:
         """See the port."""
         request = _form(self._sites.revocation, {"token": refresh_token})
-        answer = await within(SECONDS, self._http.send(request))
+        answer = await wait_for_answer(SECONDS, self._http.send(request))
         if answer.status != 200 and oauth_error(answer.data) != "invalid_token":
             raise Unavailable(SILENT)
 
     async def page(self, access: DriveAccess, query: DriveQuery) -> DrivePage:
         """See the port."""
         wanted = (
-            f"name contains {_quoted(query.name)}"
+            f"name contains {_quote_text(query.name)}"
             if query.name
-            else f"{_quoted(query.folder)} in parents"
+            else f"{_quote_text(query.folder)} in parents"
         )
         asked = {
             "q": f"{wanted} and trashed = false",
@@ -215,7 +215,7 @@ class GoogleDrive:
         except BaseException:
             await sending.cancel()
             raise
-        return _read_file(_shaped(answer, _File))
+        return _read_file(_decode_answer(answer, _File))
 
     async def _begin(self, access: DriveAccess, upload: DriveUpload) -> str:
         """Return the address at which Drive takes the bytes of a file."""
@@ -235,7 +235,7 @@ class GoogleDrive:
             },
             msgspec.json.encode(metadata),
         )
-        answer = await within(SECONDS, self._http.send(request))
+        answer = await wait_for_answer(SECONDS, self._http.send(request))
         if answer.status != 200:
             raise refusal(answer.status, answer.data)
         return answer.headers.get("Location", "")
@@ -244,9 +244,9 @@ class GoogleDrive:
         if self._secret:
             fields["client_secret"] = self._secret
         request = _form(self._sites.tokens, {"client_id": self._client_id, **fields})
-        answer = await within(SECONDS, self._http.send(request))
+        answer = await wait_for_answer(SECONDS, self._http.send(request))
         if answer.status == 200:
-            tokens = _shaped(answer.data, _Tokens)
+            tokens = _decode_answer(answer.data, _Tokens)
             if not _good(tokens.access_token):
                 raise Unavailable(SILENT)
             return tokens
@@ -264,10 +264,10 @@ class GoogleDrive:
 
     async def _read(self, path: str, query: Mapping[str, str], token: str, shape: type[T]) -> T:
         request = DriveRequest("GET", f"{self._sites.api}{_DRIVE}{path}", query, token)
-        answer = await within(SECONDS, self._http.send(request))
+        answer = await wait_for_answer(SECONDS, self._http.send(request))
         if answer.status != 200:
             raise refusal(answer.status, answer.data)
-        return _shaped(answer.data, shape)
+        return _decode_answer(answer.data, shape)
 
 
 def _form(url: str, fields: Mapping[str, str]) -> DriveRequest:
@@ -275,7 +275,8 @@ def _form(url: str, fields: Mapping[str, str]) -> DriveRequest:
     return DriveRequest("POST", url, headers=form, body=urlencode(fields).encode())
 
 
-def _shaped(data: bytes, shape: type[T]) -> T:
+def _decode_answer(data: bytes, shape: type[T]) -> T:
+    """Return the decoded answer. Raises `Unavailable` when it has another shape."""
     try:
         return msgspec.json.decode(data, type=shape)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -286,8 +287,8 @@ def _good(token: str) -> bool:
     return 0 < len(token) <= MAX_TOKEN and token.isascii() and token.isprintable()
 
 
-def _quoted(text: str) -> str:
-    """Return a text as Drive's language of searches spells it."""
+def _quote_text(text: str) -> str:
+    """Return a text quoted for a search of Drive."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 

@@ -17,7 +17,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from atoll.adapters.addresses import CheckedResolver, Reach, resolved
+from atoll.adapters.addresses import CheckedResolver, Reach, look_up_allowed
 from atoll.domain.errors import (
     AtollError,
     Conflict,
@@ -112,7 +112,7 @@ class DriveHttp:
     async def stream(self, request: DriveRequest) -> AsyncIterator[aiohttp.ClientResponse]:
         """Yield an answer whose body is still to be read."""
         try:
-            async with await self._begun(request) as answer:
+            async with await self._start_request(request) as answer:
                 yield answer
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
             raise Unavailable(SILENT) from error
@@ -122,10 +122,11 @@ class DriveHttp:
         if self._session is not None:
             await self._session.close()
 
-    async def _begun(self, request: DriveRequest) -> aiohttp.ClientResponse:
+    async def _start_request(self, request: DriveRequest) -> aiohttp.ClientResponse:
+        """Send a request; return the response, whose body is not read yet."""
         parts = urlsplit(request.url)
         # An address in the URL is dialled without asking the resolver.
-        await resolved(parts.hostname or "", parts.port or _PORTS[parts.scheme], self._reach)
+        await look_up_allowed(parts.hostname or "", parts.port or _PORTS[parts.scheme], self._reach)
         url = request.url
         if request.query:
             url = f"{url}{'&' if parts.query else '?'}{urlencode(request.query)}"
@@ -176,8 +177,8 @@ async def parts_of(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
         raise Unavailable("The file broke off on its way from Google Drive: try again.") from error
 
 
-async def within(seconds: float, sent: Any) -> DriveAnswer:
-    """Return what `sent` returns, within a time. Raises `Unavailable`."""
+async def wait_for_answer(seconds: float, sent: Any) -> DriveAnswer:
+    """Return the answer that `sent` gives. Raises `Unavailable` after `seconds`."""
     try:
         async with asyncio.timeout(seconds):
             answer: DriveAnswer = await sent

@@ -40,8 +40,8 @@ class ResumableUpload:
     async def send(self, content: AsyncIterator[bytes]) -> bytes:
         """Send all of `content`; return Drive's answer, which describes the file."""
         sent, done = 0, None
-        async for piece, last in _pieces(content):
-            done = await self._piece(piece, sent, sent + len(piece) if last else None)
+        async for piece, last in _split_content(content):
+            done = await self._send_piece(piece, sent, sent + len(piece) if last else None)
             sent += len(piece)
         if done is None:
             raise Unavailable(SILENT)
@@ -52,26 +52,26 @@ class ResumableUpload:
         with suppress(AtollError):
             await self._http.send(DriveRequest("DELETE", self._place, token=self._token))
 
-    async def _piece(self, data: bytes, start: int, total: int | None) -> bytes | None:
+    async def _send_piece(self, data: bytes, start: int, total: int | None) -> bytes | None:
         """Send one piece; return the answer to the last one, of which `total` is known."""
         end, begin = start + len(data), start
         for tried in range(TRIES):
             if tried:
                 await asyncio.sleep(self._pause * 2 ** (tried - 1))
-            answer = await self._tried(data[begin - start :], begin, total)
+            answer = await self._try_send(data[begin - start :], begin, total)
             # Without an answer, Drive is asked how much it has.
-            answer = answer or await self._tried(b"", begin, total)
+            answer = answer or await self._try_send(b"", begin, total)
             if answer is None:
                 continue
             if answer.status in (200, 201):
                 return answer.data
-            begin = _taken(answer, start, end)
+            begin = _count_received(answer, start, end)
             if begin == end and total is None:
                 return None
         raise Unavailable(SILENT)
 
-    async def _tried(self, data: bytes, start: int, total: int | None) -> DriveAnswer | None:
-        """Return an answer; None where there was none, or one that says to try again."""
+    async def _try_send(self, data: bytes, start: int, total: int | None) -> DriveAnswer | None:
+        """Send a piece once; return None when it has to be sent again."""
         whole = "*" if total is None else str(total)
         span = f"{start}-{start + len(data) - 1}" if data else "*"
         request = DriveRequest(
@@ -88,8 +88,8 @@ class ResumableUpload:
         return None if answer.status == 429 or answer.status >= 500 else answer
 
 
-async def _pieces(content: AsyncIterator[bytes]) -> AsyncIterator[tuple[bytes, bool]]:
-    """Yield pieces of one size, and the rest with True, also when there is none."""
+async def _split_content(content: AsyncIterator[bytes]) -> AsyncIterator[tuple[bytes, bool]]:
+    """Yield pieces of one size with False; last the rest, which may be empty, with True."""
     kept = bytearray()
     async for part in content:
         kept += part
@@ -100,7 +100,7 @@ async def _pieces(content: AsyncIterator[bytes]) -> AsyncIterator[tuple[bytes, b
     yield bytes(kept), True
 
 
-def _taken(answer: DriveAnswer, start: int, end: int) -> int:
+def _count_received(answer: DriveAnswer, start: int, end: int) -> int:
     """Return the number of bytes that Drive has, between `start` and `end`. Raises what its refusal
     stands for."""
     if answer.status != _MORE:

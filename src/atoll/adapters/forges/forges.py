@@ -17,35 +17,35 @@ class Forges:
 
     async def repositories(self, at: ForgeRepository) -> Sequence[str]:
         """See the port."""
-        return await self._of(at).repositories(at)
+        return await self._client_for(at).repositories(at)
 
     async def default_branch(self, at: ForgeRepository) -> str:
         """See the port."""
-        return await self._of(at).default_branch(at)
+        return await self._client_for(at).default_branch(at)
 
     async def branches(self, at: ForgeRepository) -> Sequence[str]:
         """See the port."""
-        return await self._of(at).branches(at)
+        return await self._client_for(at).branches(at)
 
     async def commit_of(self, at: ForgeRepository, branch: str) -> str | None:
         """See the port."""
-        return await self._of(at).commit_of(at, branch)
+        return await self._client_for(at).commit_of(at, branch)
 
     async def pulls(self, at: ForgeRepository, branch: str) -> Sequence[PullRequest]:
         """See the port."""
-        return await self._of(at).pulls(at, branch)
+        return await self._client_for(at).pulls(at, branch)
 
     async def open_pull(self, at: ForgeRepository, new: NewPull) -> PullRequest:
         """See the port."""
-        return await self._of(at).open_pull(at, new)
+        return await self._client_for(at).open_pull(at, new)
 
     async def discussion(
         self, at: ForgeRepository, pull: PullRequest
     ) -> tuple[Sequence[Check], Sequence[ForgeComment]]:
         """See the port."""
-        return await self._of(at).discussion(at, pull)
+        return await self._client_for(at).discussion(at, pull)
 
-    def _of(self, at: ForgeRepository) -> GitHub | Gitea:
+    def _client_for(self, at: ForgeRepository) -> GitHub | Gitea:
         match at.kind:
             case ForgeKind.GITHUB:
                 return self._github

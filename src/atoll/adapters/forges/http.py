@@ -15,7 +15,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from atoll.adapters.addresses import CheckedResolver, Reach, resolved
+from atoll.adapters.addresses import CheckedResolver, Reach, look_up_allowed
 from atoll.adapters.forges.settings import ForgeSettings
 from atoll.domain.errors import Conflict, Forbidden, NotFound, Unavailable
 from atoll.domain.repository.forge import ForgeRepository, plain_line
@@ -70,35 +70,37 @@ class ForgeHttp:
         """Return the answer in its shape. Raises what the port does."""
         try:
             async with asyncio.timeout(self._seconds), self._room:
-                status, limited, data = await self._sent(at, request)
+                status, limited, data = await self._send_request(at, request)
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
-            raise Unavailable(_silent(at)) from error
+            raise Unavailable(_no_answer_message(at)) from error
         if not 200 <= status < 300:
             raise _error_of(at, status, data, limited=limited)
         try:
             return msgspec.json.decode(data, type=shape)
         except (msgspec.DecodeError, RecursionError) as error:
-            raise Unavailable(_silent(at)) from error
+            raise Unavailable(_no_answer_message(at)) from error
 
     async def close(self) -> None:
         """Close all connections."""
         if self._session is not None:
             await self._session.close()
 
-    async def _sent(self, at: ForgeRepository, request: ForgeRequest) -> tuple[int, bool, bytes]:
-        """Return the status, whether it stands for too many requests, and the body."""
+    async def _send_request(
+        self, at: ForgeRepository, request: ForgeRequest
+    ) -> tuple[int, bool, bytes]:
+        """Return the answer's status, whether the rate limit is used up, and the body."""
         url = f"{at.api}{request.path}"
         if request.query:
             url = f"{url}?{urlencode(request.query)}"
         parts = urlsplit(url)
         # An address in the URL is dialled without asking the resolver.
-        await resolved(parts.hostname or "", parts.port or 443, self._reach)
+        await look_up_allowed(parts.hostname or "", parts.port or 443, self._reach)
         headers = {"Accept": request.accept, "User-Agent": "atoll"}
         if at.token:
             headers["Authorization"] = f"{request.scheme} {at.token}"
         if request.body is not None:
             headers["Content-Type"] = "application/json"
-        async with self._opened().request(
+        async with self._open_session().request(
             request.method,
             URL(url, encoded=True),
             headers=headers,
@@ -113,7 +115,8 @@ class ForgeHttp:
             limited = answer.headers.get("X-RateLimit-Remaining") == "0"
             return answer.status, limited, data
 
-    def _opened(self) -> aiohttp.ClientSession:
+    def _open_session(self) -> aiohttp.ClientSession:
+        """Return the HTTP session; open it at first use."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
@@ -150,7 +153,7 @@ def _error_of(
         )
     if status in (400, 405, 409, 422):
         return Conflict(f"{host} did not take it: {_reason(data)}", code="pull_refused")
-    return Unavailable(_silent(at))
+    return Unavailable(_no_answer_message(at))
 
 
 def _reason(data: bytes) -> str:
@@ -164,6 +167,6 @@ def _reason(data: bytes) -> str:
     return plain_line(said) or "it gave no reason."
 
 
-def _silent(at: ForgeRepository) -> str:
+def _no_answer_message(at: ForgeRepository) -> str:
     host = urlsplit(at.site).netloc
     return f"{host} does not answer as a {at.kind} should: check its address, then try again."

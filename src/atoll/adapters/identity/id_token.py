@@ -42,7 +42,7 @@ def read_id_token(
     from joserfc.errors import InvalidKeyIdError, JoseError
 
     if len(text) > MAX_TOKEN:
-        raise refused()
+        raise unproven_login_error()
     try:
         found = jwt.decode(text, _key_set(keys), algorithms=sorted(ALGORITHMS))
         claims = CodeIDToken(
@@ -58,12 +58,12 @@ def read_id_token(
     except InvalidKeyIdError as error:
         raise UnknownKey from error
     except (JoseError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise refused() from error
+        raise unproven_login_error() from error
     return dict(claims)
 
 
-def refused() -> Unauthenticated:
-    """Return the error for what a provider does not prove; it says no more."""
+def unproven_login_error() -> Unauthenticated:
+    """Return the error for an identity that the provider's answer does not prove."""
     return Unauthenticated(
         "The login was refused: what the provider says is not proven. Begin again.",
         code="login_refused",

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import structlog
 
-from atoll.adapters.identity.id_token import UnknownKey, read_id_token, refused
+from atoll.adapters.identity.id_token import UnknownKey, read_id_token, unproven_login_error
 from atoll.adapters.identity.provider_http import Answer, ProviderHttp
 from atoll.domain.errors import Forbidden, Unauthenticated, Unavailable
 from atoll.domain.event import Json
@@ -95,42 +95,47 @@ class OidcProvider:
             code_verifier=begun.verifier,
         )
         if is_busy(answer.status):
-            raise _busy(realm, answer, "logs nobody in")
+            raise _busy_error(realm, answer, "logs nobody in")
         if answer.status != 200:
             _log.warning(
                 "code_refused",
                 realm=realm.realm,
                 status=answer.status,
-                error=repr(_text(answer, "error")[:60]),
+                error=repr(_text_field(answer, "error")[:60]),
             )
-            raise refused()
-        claims = await self._verified(realm, answer, begun.nonce)
-        return await self._whole(realm, answer, claims, claims.get("sub"))
+            raise unproven_login_error()
+        claims = await self._verify_id_token(realm, answer, begun.nonce)
+        return await self._add_userinfo_claims(realm, answer, claims, claims.get("sub"))
 
     async def refresh(self, realm: Realm, refresh_token: str, subject: str) -> ProviderAnswer:
         """See the port."""
         answer = await self._token(realm, "refresh_token", refresh_token=refresh_token)
         if answer.status in (400, 401, 403) and ends_grant(answer.body):
             raise Forbidden("the provider has ended this login", code="grant_revoked")
-        if answer.status != 200 or not _text(answer, "access_token"):
+        if answer.status != 200 or not _text_field(answer, "access_token"):
             # Without a token it is the page of something in front of the provider.
-            raise _busy(realm, answer, "does not refresh logins")
+            raise _busy_error(realm, answer, "does not refresh logins")
         try:
-            found = await self._refreshed(realm, answer, subject)
+            found = await self._read_refresh_answer(realm, answer, subject)
         except (Unavailable, Unauthenticated) as error:
             # The old token may be used up, so the new one is kept whatever else fails.
             _log.warning("claims_not_read", realm=realm.realm, reason=error.message)
             after = error.after if isinstance(error, ProviderBusy) else None
-            return ProviderAnswer({}, _kept(_text(answer, "refresh_token")), after=after)
+            return ProviderAnswer(
+                {}, _drop_if_too_long(_text_field(answer, "refresh_token")), after=after
+            )
         if found.claims and found.claims.get("sub") != subject:
-            raise refused()
+            raise unproven_login_error()
         return found
 
-    async def _refreshed(self, realm: Realm, answer: Answer, subject: str) -> ProviderAnswer:
+    async def _read_refresh_answer(
+        self, realm: Realm, answer: Answer, subject: str
+    ) -> ProviderAnswer:
+        """Return the claims and tokens in the answer to a refresh."""
         claims: Mapping[str, Json] = {}
         if "id_token" in answer.body:
-            claims = await self._verified(realm, answer, None)
-        return await self._whole(realm, answer, claims, subject)
+            claims = await self._verify_id_token(realm, answer, None)
+        return await self._add_userinfo_claims(realm, answer, claims, subject)
 
     async def end_url(self, realm: Realm, id_token: str, back: str) -> str | None:
         """See the port."""
@@ -180,7 +185,7 @@ class OidcProvider:
         found = await self._discover(realm)
         answer = await self._http.get(realm, str(found["jwks_uri"]))
         if answer.status != 200:
-            raise _busy(realm, answer, "shows no keys")
+            raise _busy_error(realm, answer, "shows no keys")
         self._keys[realm.realm] = _Known(now, answer.body, now + FRESH)
         return answer.body
 
@@ -195,12 +200,13 @@ class OidcProvider:
         _, headers, body = auth.prepare("POST", url, {}, body)
         return await self._http.post(realm, url, headers, body.encode())
 
-    async def _verified(
+    async def _verify_id_token(
         self, realm: Realm, answer: Answer, nonce: str | None
     ) -> Mapping[str, Json]:
-        text, access = answer.body.get("id_token"), _text(answer, "access_token")
+        """Return the claims of a proven ID token. Raises `Unauthenticated` for another one."""
+        text, access = answer.body.get("id_token"), _text_field(answer, "access_token")
         if not isinstance(text, str):
-            raise refused()
+            raise unproven_login_error()
         now = int(self._clock.now().timestamp())
         for again in (False, True):
             keys = await self._key_set(realm, again=again)
@@ -208,25 +214,27 @@ class OidcProvider:
                 return read_id_token(realm, text, keys, nonce=nonce, access_token=access, now=now)
             except UnknownKey:
                 continue
-        raise refused()
+        raise unproven_login_error()
 
-    async def _whole(
+    async def _add_userinfo_claims(
         self, realm: Realm, answer: Answer, claims: Mapping[str, Json], subject: Json
     ) -> ProviderAnswer:
         """Return the claims about a subject with those that only the userinfo endpoint gives;
         none where nobody gives any."""
         url = (await self._discover(realm)).get("userinfo_endpoint")
-        access = _text(answer, "access_token")
+        access = _text_field(answer, "access_token")
         if isinstance(url, str) and access:
             more = await self._http.get(realm, url, access)
             if more.status != 200:
-                raise _busy(realm, more, "does not say who that is")
+                raise _busy_error(realm, more, "does not say who that is")
             # A signed answer is no object: its claims are left out.
             if more.body and more.body.get("sub") != subject:
-                raise refused()
+                raise unproven_login_error()
             claims = {**more.body, **claims}
         return ProviderAnswer(
-            claims, _kept(_text(answer, "refresh_token")), _kept(_text(answer, "id_token"))
+            claims,
+            _drop_if_too_long(_text_field(answer, "refresh_token")),
+            _drop_if_too_long(_text_field(answer, "id_token")),
         )
 
 
@@ -239,7 +247,8 @@ def _method(found: Mapping[str, Json], secret: str) -> str:
     return next((one for one in _METHODS if one in listed), _METHODS[0])
 
 
-def _busy(realm: Realm, answer: Answer, what: str) -> ProviderBusy:
+def _busy_error(realm: Realm, answer: Answer, what: str) -> ProviderBusy:
+    """Return the error for a provider that cannot answer now."""
     return ProviderBusy(
         f"The login provider {realm.realm} {what} now (status {answer.status}): try again.",
         after=answer.after,
@@ -260,10 +269,12 @@ def _pause(answer: Answer | None) -> timedelta:
     return min(max(asked, PAUSE), MAX_PAUSE)
 
 
-def _text(answer: Answer, name: str) -> str:
+def _text_field(answer: Answer, name: str) -> str:
+    """Return a text field of the answer; empty when it has none."""
     value = answer.body.get(name)
     return value if isinstance(value, str) else ""
 
 
-def _kept(text: str) -> str:
+def _drop_if_too_long(text: str) -> str:
+    """Return the text; empty when it is too long to be stored."""
     return text if len(text) <= MAX_KEPT else ""

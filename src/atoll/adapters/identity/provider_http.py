@@ -14,7 +14,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from atoll.adapters.addresses import CheckedResolver, Reach, resolved
+from atoll.adapters.addresses import CheckedResolver, Reach, look_up_allowed
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.domain.event import Json
 from atoll.domain.logins.issuer_answers import read_seconds
@@ -71,19 +71,19 @@ class ProviderHttp:
             raise Unavailable(f"The login provider {realm.realm} names an address that is no https")
         try:
             async with asyncio.timeout(self._seconds), self._room:
-                return await self._sent(method, realm, url, headers, body)
+                return await self._send_request(method, realm, url, headers, body)
         except AtollError as error:
-            raise Unavailable(_silent(realm)) from error
+            raise Unavailable(_no_answer_message(realm)) from error
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
-            raise Unavailable(_silent(realm)) from error
+            raise Unavailable(_no_answer_message(realm)) from error
 
-    async def _sent(
+    async def _send_request(
         self, method: str, realm: Realm, url: str, headers: Mapping[str, str], body: bytes
     ) -> Answer:
         parts, own = urlsplit(url), urlsplit(realm.issuer).hostname
         reach = _OWN if parts.hostname == own or realm.local else _FOREIGN
         # An address in the URL is dialled without asking the resolver.
-        await resolved(parts.hostname or "", parts.port or _PORTS[parts.scheme], reach)
+        await look_up_allowed(parts.hostname or "", parts.port or _PORTS[parts.scheme], reach)
         async with self._session(reach).request(
             method,
             URL(url, encoded=True),
@@ -96,7 +96,9 @@ class ProviderHttp:
                 data += await answer.content.read(MAX_BYTES - len(data))
         if len(data) >= MAX_BYTES:
             raise ValueError("the answer is too large")
-        return Answer(answer.status, _object(data), read_seconds(answer.headers.get("Retry-After")))
+        return Answer(
+            answer.status, _decode_object(data), read_seconds(answer.headers.get("Retry-After"))
+        )
 
     def _session(self, reach: Reach) -> aiohttp.ClientSession:
         if reach not in self._sessions:
@@ -113,7 +115,8 @@ class ProviderHttp:
         return self._sessions[reach]
 
 
-def _object(data: bytes) -> Mapping[str, Json]:
+def _decode_object(data: bytes) -> Mapping[str, Json]:
+    """Return the JSON object in the data; an empty one when there is none."""
     try:
         found = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError):
@@ -121,7 +124,7 @@ def _object(data: bytes) -> Mapping[str, Json]:
     return found if isinstance(found, dict) else {}
 
 
-def _silent(realm: Realm) -> str:
+def _no_answer_message(realm: Realm) -> str:
     return (
         f"The login provider {realm.realm} does not answer as it should: try again, and ask who "
         "runs this installation if it lasts."

@@ -4,7 +4,7 @@ revocation (RFC 7009)."""
 from dataclasses import dataclass
 
 from atoll.adapters.issuers.client import IssuerClient
-from atoll.adapters.issuers.http import IssuerAnswer, IssuerHttp, busy, lost
+from atoll.adapters.issuers.http import IssuerAnswer, IssuerHttp, busy_error, lost_answer_error
 from atoll.adapters.issuers.tokens import TokenEndpoint
 from atoll.domain.errors import Forbidden, Unavailable
 from atoll.domain.logins.agent_login import PollUnanswered
@@ -93,13 +93,13 @@ class DeviceGrantIssuer:
             {**fields, "client_id": self._client.client_id},
         )
         if is_busy(answer.status):
-            raise busy(self._client.host, answer)
+            raise busy_error(self._client.host, answer)
 
 
 def check_begun(answer: IssuerAnswer, found: DeviceCode, client: IssuerClient) -> None:
     """Check the answer to a request for a device code. Raises what the port does."""
     if is_busy(answer.status):
-        raise busy(client.host, answer)
+        raise busy_error(client.host, answer)
     if answer.status != 200:
         raise Forbidden(
             f"The issuer {client.host} does not log in by device code: an administrator checks the "
@@ -109,4 +109,4 @@ def check_begun(answer: IssuerAnswer, found: DeviceCode, client: IssuerClient) -
     shown = f"{found.user_code}{found.page}"
     whole = found.device_code and found.user_code and shown.isprintable() and len(shown) < 2000
     if not whole or not is_safe_url(found.page, plain=True):
-        raise lost(client.host)
+        raise lost_answer_error(client.host)

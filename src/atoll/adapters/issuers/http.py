@@ -15,7 +15,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from atoll.adapters.addresses import CheckedResolver, Reach, resolved
+from atoll.adapters.addresses import CheckedResolver, Reach, look_up_allowed
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.domain.event import Json
 from atoll.domain.logins.issuer_answers import read_seconds
@@ -71,13 +71,15 @@ class IssuerHttp:
         ends = asyncio.get_running_loop().time() + self._seconds
         try:
             # An address in the URL is dialled without asking the resolver.
-            await resolved(parts.hostname or "", parts.port or _PORTS[parts.scheme], self._reach)
+            await look_up_allowed(
+                parts.hostname or "", parts.port or _PORTS[parts.scheme], self._reach
+            )
         except AtollError as error:
             raise not_sent(parts.hostname) from error
         try:
             async with (
                 asyncio.timeout_at(ends),
-                self._opened().post(
+                self._open_session().post(
                     URL(url, encoded=True), headers=headers, data=body, allow_redirects=False
                 ) as answer,
             ):
@@ -86,9 +88,10 @@ class IssuerHttp:
         except aiohttp.ClientConnectorError as error:
             raise not_sent(parts.hostname) from error
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
-            raise lost(parts.hostname) from error
+            raise lost_answer_error(parts.hostname) from error
 
-    def _opened(self) -> aiohttp.ClientSession:
+    def _open_session(self) -> aiohttp.ClientSession:
+        """Return the HTTP session; open it at first use."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 # A kept connection may be closed by the issuer as a request leaves, and aiohttp
@@ -112,16 +115,16 @@ def not_sent(issuer: str | None) -> Unavailable:
     return Unavailable(f"The issuer {issuer} cannot be reached: try again.", code="not_sent")
 
 
-def busy(issuer: str | None, answer: IssuerAnswer) -> IssuerBusy:
-    """Return the error of an answer that says "not now"."""
+def busy_error(issuer: str | None, answer: IssuerAnswer) -> IssuerBusy:
+    """Return the error for an issuer that cannot answer now."""
     return IssuerBusy(
         f"The issuer {issuer} cannot answer now (status {answer.status}): try again.",
         after=answer.after,
     )
 
 
-def lost(issuer: str | None) -> Unavailable:
-    """Return the error of an answer that did not come, or cannot be read."""
+def lost_answer_error(issuer: str | None) -> Unavailable:
+    """Return the error for an answer that did not arrive or cannot be read."""
     return Unavailable(
         f"The issuer {issuer} did not answer as it should: log in again.", code="answer_lost"
     )

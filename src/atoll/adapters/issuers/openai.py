@@ -9,7 +9,7 @@ from typing import Final
 
 from atoll.adapters.issuers.client import IssuerClient
 from atoll.adapters.issuers.device_grant import check_begun
-from atoll.adapters.issuers.http import IssuerHttp, busy, lost
+from atoll.adapters.issuers.http import IssuerHttp, busy_error, lost_answer_error
 from atoll.adapters.issuers.tokens import TokenEndpoint
 from atoll.domain.errors import Unavailable
 from atoll.domain.logins.agent_login import PollUnanswered
@@ -66,7 +66,7 @@ class OpenAIIssuer:
             return openai_poll_verdict(answer.status)
         code, verifier = answer.text("authorization_code"), answer.text("code_verifier")
         if not code or not verifier:
-            raise lost(self._client.host)
+            raise lost_answer_error(self._client.host)
         redirect = self._client.at("/deviceauth/callback")
         return await self._trade_soon(code, BegunRedirect("", verifier, redirect))
 
@@ -82,7 +82,7 @@ class OpenAIIssuer:
         try:
             return await self._tokens.trade(code, begun)
         except Unavailable as error:
-            raise lost(self._client.host) from error
+            raise lost_answer_error(self._client.host) from error
 
     def page_of(self, begun: BegunRedirect) -> str:
         """See the port."""
@@ -109,4 +109,4 @@ class OpenAIIssuer:
         }
         answer = await self._http.json(self._client.at("/oauth/revoke"), fields)
         if is_busy(answer.status):
-            raise busy(self._client.host, answer)
+            raise busy_error(self._client.host, answer)

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from atoll.adapters.issuers.client import IssuerClient
-from atoll.adapters.issuers.http import IssuerAnswer, IssuerHttp, busy, lost
+from atoll.adapters.issuers.http import IssuerAnswer, IssuerHttp, busy_error, lost_answer_error
 from atoll.domain.errors import Forbidden
 from atoll.domain.event import Json
 from atoll.domain.logins.issuer_answers import ends_grant, is_busy, read_seconds
@@ -70,7 +70,7 @@ class TokenEndpoint:
         if ends_grant(answer.body) and answer.status < 500:
             raise self._refusal()
         if answer.status != 200:
-            raise busy(self._client.host, answer)
+            raise busy_error(self._client.host, answer)
         # An issuer that does not rotate its tokens leaves the field out (RFC 6749 §6).
         return self._tokens(answer, refresh_token)
 
@@ -81,7 +81,7 @@ class TokenEndpoint:
     def read(self, answer: IssuerAnswer) -> LoginTokens:
         """Return the tokens of an answer to a code. Raises what the port does."""
         if is_busy(answer.status):
-            raise busy(self._client.host, answer)
+            raise busy_error(self._client.host, answer)
         if answer.status != 200:
             raise self._refusal()
         return self._tokens(answer)
@@ -96,7 +96,7 @@ class TokenEndpoint:
         access = answer.text("access_token")
         kept = answer.text("refresh_token") or refresh_token
         if not (_is_token(access) and _is_token(kept)):
-            raise lost(self._client.host)
+            raise lost_answer_error(self._client.host)
         return LoginTokens(
             access,
             kept,

@@ -209,7 +209,7 @@ class LinkedExtension:
             grace_seconds=self._terms(request, "00" * KEY_BYTES).grace_seconds,
             backend=self.name,
             init=place.init,
-            data=_kept(place, request.mounts),
+            data=_data_for_zygote(place, request.mounts),
         )
 
     async def wait_ready(self, handle: Handle) -> Reachability:
@@ -447,7 +447,7 @@ def _live_of(box: wire.Box) -> list[str]:
     return dict(box.data).get(_LIVE, "").split("\n")
 
 
-def _kept(place: FarPlace, mounts: tuple[Mount, ...]) -> tuple[tuple[str, str], ...]:
+def _data_for_zygote(place: FarPlace, mounts: tuple[Mount, ...]) -> tuple[tuple[str, str], ...]:
     """Return what the zygote keeps of a far sandbox: its place, what its wall was found to be, and
     the folders of ours that it has live copies of."""
     isolation = place.isolation

@@ -20,9 +20,9 @@ class NoticeSettings:
         try:
             words = shlex.split(self.notify_command)
         except ValueError as error:
-            raise _wrong(str(error)) from error
+            raise _command_error(str(error)) from error
         if (self.notify_command and not words) or "\0" in self.notify_command:
-            raise _wrong("it names no program")
+            raise _command_error("it names no program")
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -30,7 +30,7 @@ class NoticeSettings:
         return tuple(shlex.split(self.notify_command))
 
 
-def _wrong(why: str) -> Invalid:
+def _command_error(why: str) -> Invalid:
     return Invalid(
         f"notify_command cannot be read: {why}. Write a program and its arguments, such as "
         "notify-send Atoll",

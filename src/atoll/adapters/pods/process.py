@@ -66,7 +66,7 @@ class PodProcess:
     def lives(self) -> bool:
         """Report whether its process runs and nobody ended it."""
         record = self.record
-        return record is not None and record.live and _started(record.pid) == record.started
+        return record is not None and record.live and _start_time_of(record.pid) == record.started
 
     def start(
         self,
@@ -100,13 +100,13 @@ class PodProcess:
         record = PodRecord(
             request.generation,
             process.pid,
-            _started(process.pid),
+            _start_time_of(process.pid),
             self._address(process),
             token,
             maintenance=request.maintenance_seconds is not None,
         )
         self._write(record)
-        # It outlives this object, which would warn of that; `_started` reaps it.
+        # It outlives this object, which would warn of that; `_start_time_of` reaps it.
         process.returncode = 0
         return record
 
@@ -126,7 +126,7 @@ class PodProcess:
         self._write(msgspec.structs.replace(record, live=False, token=""))
         for number in (signal.SIGTERM, signal.SIGKILL):
             deadline = time.monotonic() + END_SECONDS
-            while _started(record.pid) == record.started and time.monotonic() < deadline:
+            while _start_time_of(record.pid) == record.started and time.monotonic() < deadline:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(record.pid, number)
                 time.sleep(0.05)
@@ -161,7 +161,7 @@ class PodProcess:
         raise Failed(f"the runtime did not start: {log.read_text(errors='replace')[-500:]}")
 
 
-async def uninterrupted(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+async def run_to_end_in_thread(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     """Run `work` in a thread. Cancelled, it waits for the thread first: what the thread makes would
     otherwise come to be after a teardown."""
     running = asyncio.get_running_loop().run_in_executor(None, partial(work, *args, **named))
@@ -192,7 +192,7 @@ def _launch(place: Path, argv: list[str], boot: bytes) -> "subprocess.Popen[str]
         os.close(fd)
 
 
-def _started(pid: int) -> str:
+def _start_time_of(pid: int) -> str:
     """Return when a process was started, by the kernel's clock (proc_pid_stat(5)); empty when it is
     gone or waits to be reaped, which is done here where it is our child."""
     with contextlib.suppress(OSError):

@@ -45,7 +45,9 @@ def pack_mount(mount: Mount, into: BinaryIO, *, max_bytes: int = MAX_BYTES) -> S
                 _add(tar, path, name)
     except OSError as err:
         raise Failed(f"the mount {mount.target} cannot be sent: {err.strerror}") from err
-    return SentMount(_kind(mount, source), mount.target, counted.digest.hexdigest(), counted.size)
+    return SentMount(
+        _mount_kind(mount, source), mount.target, counted.digest.hexdigest(), counted.size
+    )
 
 
 class _Counted(io.RawIOBase):
@@ -66,7 +68,7 @@ class _Counted(io.RawIOBase):
         return self._into.write(data)
 
 
-def _kind(mount: Mount, source: Path) -> Kind:
+def _mount_kind(mount: Mount, source: Path) -> Kind:
     if mount.live:
         return "repository"
     return "layer" if source.is_dir() and (source / "bin").is_dir() else "files"

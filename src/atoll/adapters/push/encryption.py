@@ -22,19 +22,21 @@ _LAST_RECORD = b"\x02"
 _CURVE = ec.SECP256R1()
 
 
-def encrypted(target: PushTarget, message: bytes) -> bytes:
+def encrypt_message(target: PushTarget, message: bytes) -> bytes:
     """Return the body of the request that carries `message`. Raises `Failed` for a public key that
     is no point of P-256, `ValueError` for a message that is too long."""
     if len(message) > MAX_MESSAGE:
         raise ValueError(f"a push message has at most {MAX_MESSAGE} bytes")
     padded = message + _LAST_RECORD + bytes(MAX_MESSAGE - len(message))
-    return sealed(target, padded, own=ec.generate_private_key(_CURVE), salt=os.urandom(SALT_BYTES))
+    return encrypt_record(
+        target, padded, own=ec.generate_private_key(_CURVE), salt=os.urandom(SALT_BYTES)
+    )
 
 
-def sealed(
+def encrypt_record(
     target: PushTarget, padded: bytes, *, own: ec.EllipticCurvePrivateKey, salt: bytes
 ) -> bytes:
-    """Return a single record of already delimited content, under this key pair and salt."""
+    """Return a record of already delimited content, under this key pair and salt."""
     try:
         browser = ec.EllipticCurvePublicKey.from_encoded_point(_CURVE, target.p256dh)
     except ValueError as error:
@@ -52,10 +54,10 @@ def content_keys(
 ) -> tuple[bytes, bytes]:
     """Return key and nonce of a record, from the shared secret of both key pairs (RFC 8291)."""
     info = b"WebPush: info\0" + target.p256dh + own_public
-    secret = _derived(shared, target.auth, info, 32)
+    secret = _derive_key(shared, target.auth, info, 32)
     return (
-        _derived(secret, salt, b"Content-Encoding: aes128gcm\0", 16),
-        _derived(secret, salt, b"Content-Encoding: nonce\0", 12),
+        _derive_key(secret, salt, b"Content-Encoding: aes128gcm\0", 16),
+        _derive_key(secret, salt, b"Content-Encoding: nonce\0", 12),
     )
 
 
@@ -64,5 +66,5 @@ def public_bytes(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
 
 
-def _derived(secret: bytes, salt: bytes, info: bytes, size: int) -> bytes:
+def _derive_key(secret: bytes, salt: bytes, info: bytes, size: int) -> bytes:
     return HKDF(SHA256(), size, salt, info).derive(secret)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import aiohttp
 
-from atoll.adapters.addresses import CheckedResolver, Reach, resolved
-from atoll.adapters.push.encryption import encrypted
+from atoll.adapters.addresses import CheckedResolver, Reach, look_up_allowed
+from atoll.adapters.push.encryption import encrypt_message
 from atoll.adapters.push.settings import PushSettings
 from atoll.adapters.push.vapid import VapidKey
 from atoll.domain.errors import Failed, NotFound, Unavailable
@@ -53,12 +53,12 @@ class HttpPushSender:
     async def check(self, endpoint: str) -> None:
         """See the port."""
         host = host_of(check_endpoint(endpoint))
-        await resolved(host, 443, self._reach)
+        await look_up_allowed(host, 443, self._reach)
 
     async def send(self, target: PushTarget, message: bytes) -> None:
         """See the port."""
         endpoint = check_endpoint(target.endpoint)
-        body = encrypted(target, message)
+        body = encrypt_message(target, message)
         authorization = await asyncio.to_thread(
             self._key.authorization,
             endpoint,

@@ -45,7 +45,7 @@ class VapidKey:
 
     def public(self) -> str:
         """Return the public key in base64url, as a browser wants it. Raises like `load`."""
-        return spelled(public_bytes(self.load()))
+        return encode_base64url(public_bytes(self.load()))
 
     def authorization(self, endpoint: str, *, contact: str, now: datetime) -> str:
         """Return the value of the header `Authorization` for a request to `endpoint`."""
@@ -54,9 +54,11 @@ class VapidKey:
             "exp": int((now + TOKEN_LIFE).timestamp()),
             "sub": contact,
         }
-        signed = ".".join(_part(one) for one in ({"typ": "JWT", "alg": "ES256"}, claims))
+        signed = ".".join(
+            _encode_token_part(one) for one in ({"typ": "JWT", "alg": "ES256"}, claims)
+        )
         r, s = decode_dss_signature(self.load().sign(signed.encode(), ec.ECDSA(SHA256())))
-        token = f"{signed}.{spelled(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
+        token = f"{signed}.{encode_base64url(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
         return f"vapid t={token}, k={self.public()}"
 
     def _read(self) -> ec.EllipticCurvePrivateKey:
@@ -71,22 +73,22 @@ class VapidKey:
         try:
             key = load_pem_private_key(kept, None)
         except (ValueError, TypeError) as error:
-            raise self._wrong() from error
+            raise self._invalid_key_error() from error
         if not isinstance(key, ec.EllipticCurvePrivateKey) or key.curve.name != "secp256r1":
-            raise self._wrong()
+            raise self._invalid_key_error()
         return key
 
-    def _wrong(self) -> Failed:
+    def _invalid_key_error(self) -> Failed:
         return Failed(
             f"{self._path.name} holds no P-256 key: remove it and a new one is made. Browsers must "
             "then subscribe again."
         )
 
 
-def spelled(data: bytes) -> str:
+def encode_base64url(data: bytes) -> str:
     """Return bytes in base64url without padding (RFC 7515 §2)."""
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-def _part(content: object) -> str:
-    return spelled(json.dumps(content, separators=(",", ":")).encode())
+def _encode_token_part(content: object) -> str:
+    return encode_base64url(json.dumps(content, separators=(",", ":")).encode())

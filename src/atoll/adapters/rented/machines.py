@@ -110,7 +110,9 @@ class Rentals:
             )
         existed = False
         for key in keys:
-            machines = {machine.id for machine in await self._all(key, self._tags(sandbox_id))}
+            machines = {
+                machine.id for machine in await self._find_machines(key, self._tags(sandbox_id))
+            }
             if record is not None and record.machine and key.id == record.key:
                 # A list may lag behind what was rented.
                 machines.add(record.machine)
@@ -124,7 +126,7 @@ class Rentals:
         there was a tag for installations counts while there is a record of its sandbox here."""
         places: dict[str, RentedPlace] = {}
         for key in await self.find_keys(self.name, None):
-            for machine in await self._all(key, ((OURS, self.tag),)):
+            for machine in await self._find_machines(key, ((OURS, self.tag),)):
                 sandbox_id = SandboxId(machine.tag(SANDBOX))
                 if not self._is_ours(machine, sandbox_id):
                     continue
@@ -171,7 +173,7 @@ class Rentals:
         self, key: VendorKey, sandbox_id: SandboxId, *, keep: str = ""
     ) -> RentedMachine | None:
         """Return the machine of a sandbox, and end any others that a lost answer left."""
-        machines = await self._all(key, self._tags(sandbox_id))
+        machines = await self._find_machines(key, self._tags(sandbox_id))
         record = self.records.read(sandbox_id)
         preferred = keep or (record.machine if record is not None else "")
         machines.sort(key=lambda machine: (machine.ended, machine.id != preferred, machine.id))
@@ -181,7 +183,7 @@ class Rentals:
             await self.vendor.end(key, other.id)
         return live[0] if live else None
 
-    async def _all(self, key: VendorKey, tags: Tags) -> list[RentedMachine]:
+    async def _find_machines(self, key: VendorKey, tags: Tags) -> list[RentedMachine]:
         """Return the machines whose tags are these by our own comparison: a vendor may list others,
         which are not ours to end."""
         machines: dict[str, RentedMachine] = {}

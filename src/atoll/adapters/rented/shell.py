@@ -97,7 +97,7 @@ class ScriptShell:
             raise Unavailable(f"{self.label} did not answer within {seconds:g} s") from error
         except BaseExceptionGroup as group_error:
             raise group_error.exceptions[0] from group_error
-        return ScriptResult(ran.code, bytes(output), _words(ran))
+        return ScriptResult(ran.code, bytes(output), _complaint_text(ran))
 
     @asynccontextmanager
     async def pipe(self, script: str, *words: str) -> AsyncIterator[ScriptInput]:
@@ -127,7 +127,7 @@ class ScriptShell:
             raise error from group_error
         except ConnectionError:
             return ""
-        return _words(ran)
+        return _complaint_text(ran)
 
     async def _join(self, ran: Script, near: socket.socket) -> None:
         """Pass bytes both ways until either end is over. Nothing is read before the script runs:
@@ -153,7 +153,9 @@ class ScriptShell:
             async for data in printed:
                 yield data
         if ran.code:
-            raise Failed(f"{self.label}: {_words(ran) or f'a command ended with {ran.code}'}")
+            raise Failed(
+                f"{self.label}: {_complaint_text(ran) or f'a command ended with {ran.code}'}"
+            )
 
     async def _pass_input(self, ran: Script, reader: asyncio.StreamReader) -> None:
         with suppress(ConnectionError):
@@ -197,5 +199,5 @@ async def _send_input(ran: Script, given: bytes) -> None:
     await ran.close_input()
 
 
-def _words(ran: Script) -> str:
+def _complaint_text(ran: Script) -> str:
     return ran.complaint.decode(errors="replace").strip()[:MAX_COMPLAINT]

@@ -99,7 +99,7 @@ class Git:
         Raises `LimitReached` past its time, a file's size or the size of its output; every process
         it started is gone afterwards.
         """
-        source = _open(call.stdin)
+        source = _open_stdin(call.stdin)
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._argv(call),
@@ -166,7 +166,8 @@ def _program(name: str) -> str:
     return path
 
 
-def _open(stdin: bytes | tuple[Path, int]) -> int | None:
+def _open_stdin(stdin: bytes | tuple[Path, int]) -> int | None:
+    """Open the file that git reads, at its offset; None when its input is bytes."""
     if isinstance(stdin, bytes):
         return None
     path, offset = stdin

@@ -43,9 +43,9 @@ def check_pack_files(folder: Path, bundle: Path, offset: int) -> PackFiles:
     """
     files = _find_files(folder)
     with (
-        _open(files.pack) as pack,
-        _open(files.index) as index,
-        _open(bundle) as bundle_file,
+        _open_regular_file(files.pack) as pack,
+        _open_regular_file(files.index) as index,
+        _open_regular_file(bundle) as bundle_file,
     ):
         checksum, objects = _check_pack(pack, bundle_file, offset)
         _check_index(index, checksum, objects)
@@ -62,7 +62,7 @@ def _find_files(folder: Path) -> PackFiles:
     return PackFiles(pack, index)
 
 
-def _open(path: Path) -> BinaryIO:
+def _open_regular_file(path: Path) -> BinaryIO:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as err:

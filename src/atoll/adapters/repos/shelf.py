@@ -24,7 +24,7 @@ from atoll.adapters.settled import remove_tree
 from atoll.adapters.turns import Turns
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.ids import PERSONAL_ORG, OrgId
-from atoll.domain.repository.branch import rivals
+from atoll.domain.repository.branch import conflicting_branches
 from atoll.domain.repository.repository import LOCAL_FOLDER, LocalSource, Remote, is_local_key
 from atoll.ports.repositories import Importer, Intake, Ref, Report, StoredRepository
 
@@ -240,7 +240,7 @@ class Shelf:
             await asyncio.to_thread(intake.hand_over, into.path / "objects")
         if refs:
             there = [ref.name for ref in await self.refs(into)]
-            rivals_there = rivals({ref.name for ref in refs}, there)
+            rivals_there = conflicting_branches({ref.name for ref in refs}, there)
             # In two steps: git checks for room before it deletes.
             await self._set_refs(into, [f"delete {name}" for name in rivals_there])
             await self._set_refs(into, [f"update {ref.name} {ref.commit}" for ref in refs])

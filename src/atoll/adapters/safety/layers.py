@@ -43,7 +43,7 @@ class SafetyFolders:
     async def mounts_for(self, safety: Safety) -> tuple[Mount, ...]:
         """See the port."""
         try:
-            place = await asyncio.to_thread(self._written, files_of(safety))
+            place = await asyncio.to_thread(self._write_layer, files_of(safety))
         except OSError as error:
             raise Failed(
                 f"the safety layer below {self._folder} cannot be made: {error}"
@@ -56,7 +56,8 @@ class SafetyFolders:
         guard = (("BASH_ENV", GUARD_PATH),) if safety.shell else ()
         return (*guard, *environment(TARGET))
 
-    def _written(self, files: Mapping[str, str]) -> Path:
+    def _write_layer(self, files: Mapping[str, str]) -> Path:
+        """Return the directory of these files, named by their hash; write it if it is missing."""
         text = "\0".join(f"{name}\0{content}" for name, content in sorted(files.items()))
         place = self._folder / hashlib.sha256(text.encode()).hexdigest()[:32]
         if place.is_dir():
@@ -85,7 +86,9 @@ class SafetyFolders:
 def files_of(safety: Safety) -> dict[str, str]:
     """Return the files of a layer, by path."""
     programs = {rule[0].rpartition("/")[2] for rule in safety.operator}
-    shims = {f"bin/{name}": _SHIM.format(words=f"check -- {_quoted(name)}") for name in programs}
+    shims = {
+        f"bin/{name}": _SHIM.format(words=f"check -- {_quote_word(name)}") for name in programs
+    }
     files = {**scripts(TARGET), "bin/atoll-mcp": _PROGRAM.format(words="mcp")}
     if safety != Safety():
         files |= {
@@ -99,7 +102,7 @@ def files_of(safety: Safety) -> dict[str, str]:
     return {name: text for name, text in files.items() if not name.endswith(("/", "/.", "/.."))}
 
 
-def _quoted(word: str) -> str:
+def _quote_word(word: str) -> str:
     """Return one word quoted for a POSIX shell."""
     escaped = word.replace("'", "'\\''")
     return f"'{escaped}'"

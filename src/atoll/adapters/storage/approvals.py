@@ -68,7 +68,7 @@ class SqlApprovalRows(SqlRecords[Approval, OrgId, ApprovalId], ApprovalRows):
         wanted = [table.org_id == query.org_id]
         if query.owner is not None:
             own = table.owner == query.owner
-            wanted.append(or_(own, *_administered(query)) if query.administers else own)
+            wanted.append(or_(own, *_admin_conditions(query)) if query.administers else own)
         if query.verdicts:
             wanted.append(table.verdict.in_([verdict.value for verdict in query.verdicts]))
         rows = select(table.body, table.asked_us, table.id).where(*wanted)
@@ -97,8 +97,8 @@ class SqlApprovalRows(SqlRecords[Approval, OrgId, ApprovalId], ApprovalRows):
         )
 
 
-def _administered(query: ApprovalQuery) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions for what an administrator decides beside the owner."""
+def _admin_conditions(query: ApprovalQuery) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions for the approvals that an administrator may decide, too."""
     shared = select(sandboxes.c.id).where(
         sandboxes.c.org_id == query.org_id, sandboxes.c.scope == Scope.SHARED.value
     )

@@ -144,7 +144,7 @@ class SqlEventRows(EventRows):
         """See the port."""
         appended = []
         for batch in _batches(drafts):
-            appended += await (self._one(*batch) if len(batch) == 1 else self._many(batch))
+            appended += await (self._append_one(*batch) if len(batch) == 1 else self._many(batch))
         origins = (draft.actor.origin for draft in drafts)
         await append_entries(self._writing, list(zip(appended, origins, strict=True)))
         return appended
@@ -154,8 +154,8 @@ class SqlEventRows(EventRows):
         """Return the connection as it is in a transaction that writes."""
         return cast(WholeStatements, self._connection)
 
-    async def _one(self, draft: EventDraft) -> list[Event]:
-        values = _row(draft) | {"in_stream": draft.stream}
+    async def _append_one(self, draft: EventDraft) -> list[Event]:
+        values = _draft_row(draft) | {"in_stream": draft.stream}
         ((position, seq),) = await self._writing.fetch(_append, values)
         return [_event_of(draft, position, seq)]
 
@@ -166,7 +166,7 @@ class SqlEventRows(EventRows):
         newest = await self._connection.execute(
             select(
                 newest_position.scalar_subquery(),
-                *(_newest(stream).scalar_subquery() for stream in streams),
+                *(_select_newest_seq(stream).scalar_subquery() for stream in streams),
             )
         )
         position, *numbers = (number or 0 for number in newest.one())
@@ -176,14 +176,14 @@ class SqlEventRows(EventRows):
             last[draft.stream] += 1
             event = _event_of(draft, place, last[draft.stream])
             appended.append(event)
-            rows.append(_row(draft) | {"position": event.position, "seq": event.seq})
+            rows.append(_draft_row(draft) | {"position": event.position, "seq": event.seq})
         await self._connection.execute(insert(events), rows)
         return appended
 
     async def page(self, query: EventQuery) -> list[Event]:
         """See the port."""
         page: list[Event] = []
-        for conditions in await readable(self._connection, query):
+        for conditions in await reader_conditions(self._connection, query):
             page += await _page(self._connection, query, conditions(events))
         page.sort(key=lambda event: event.position)
         return page[-query.limit :] if query.latest else page[: query.limit]
@@ -229,7 +229,7 @@ def _batches(drafts: Sequence[EventDraft]) -> Iterator[Sequence[EventDraft]]:
     return (drafts[start : start + BATCH] for start in range(0, len(drafts), BATCH))
 
 
-def _row(draft: EventDraft) -> dict[str, str | int | None]:
+def _draft_row(draft: EventDraft) -> dict[str, str | int | None]:
     kind = check(draft.event_type, draft.payload)
     return {
         "id": draft.id,
@@ -287,13 +287,13 @@ Conditions = Callable[[Table], list[ColumnElement[bool]]]
 """The conditions for rows of `events` or of `event_gaps`."""
 
 
-async def readable(connection: AsyncConnection, query: EventQuery) -> list[Conditions]:
+async def reader_conditions(connection: AsyncConnection, query: EventQuery) -> list[Conditions]:
     """Return the conditions for what the reader of a query may read, by owner: each part is read in
     the order of the index of owners, however long the log is."""
-    parts: list[Conditions] = [partial(_owned, query=query, owner=query.owner)]
+    parts: list[Conditions] = [partial(_owner_conditions, query=query, owner=query.owner)]
     if query.team:
         if query.owner != EVERY_MEMBER:
-            parts.append(partial(_owned, query=query, owner=EVERY_MEMBER))
+            parts.append(partial(_owner_conditions, query=query, owner=EVERY_MEMBER))
         table = sandboxes.c
         shared = (table.org_id == query.org_id, table.scope == Scope.SHARED.value)
         others = await connection.execute(
@@ -302,14 +302,14 @@ async def readable(connection: AsyncConnection, query: EventQuery) -> list[Condi
         streams = select(literal(SANDBOX_STREAMS).concat(table.id)).where(*shared)
         for owner in sorted(others.scalars()):
             theirs = streams.where(table.owner == owner)
-            parts.append(partial(_owned, query=query, owner=owner, streams=theirs))
+            parts.append(partial(_owner_conditions, query=query, owner=owner, streams=theirs))
     return parts
 
 
-def _owned(
+def _owner_conditions(
     table: Table, *, query: EventQuery, owner: str, streams: Select[str] | None = None
 ) -> list[ColumnElement[bool]]:
-    """Return the conditions for rows of one owner, among those `streams` alone."""
+    """Return the conditions for the rows of an owner, only in `streams` if given."""
     column = table.c
     conditions = [
         column.org_id == query.org_id,
@@ -353,7 +353,7 @@ async def _next_stream(connection: AsyncConnection, after: str) -> StreamSpan | 
         if oldest.position is not None:
             break
         after = oldest.stream
-    newest = await connection.execute(_newest(oldest.stream))
+    newest = await connection.execute(_select_newest_seq(oldest.stream))
     return StreamSpan(oldest.stream, oldest.seq, from_us(oldest.at_us), newest.scalar_one())
 
 
@@ -382,7 +382,7 @@ async def _remove(connection: AsyncConnection, removal: Removal) -> int:
 async def _gap(connection: AsyncConnection, query: EventQuery) -> Gap | None:
     """Return the events that the query's reader can no longer get; None when there are none."""
     ends = []
-    for conditions in await readable(connection, query):
+    for conditions in await reader_conditions(connection, query):
         cursor = await connection.execute(
             select(func.max(event_gaps.c.position)).where(*conditions(event_gaps))
         )
@@ -420,7 +420,8 @@ async def _going(
     cursor = await connection.execute(
         select(table.position, table.seq, table.at_us, table.org_id, table.owner)
         .where(
-            table.stream == removal.stream, table.seq < _newest(removal.stream).scalar_subquery()
+            table.stream == removal.stream,
+            table.seq < _select_newest_seq(removal.stream).scalar_subquery(),
         )
         .order_by(table.seq)
         .limit(removal.limit)
@@ -435,5 +436,5 @@ async def _going(
     return going
 
 
-def _newest(stream: str) -> Select[int]:
+def _select_newest_seq(stream: str) -> Select[int]:
     return select(func.max(events.c.seq)).where(events.c.stream == stream)

@@ -83,13 +83,15 @@ class SqlProjectionRows(ProjectionRows):
         """See the port."""
         if not streams:
             return {}
-        cursor = await self._connection.execute(_present(name).where(states.c.stream.in_(streams)))
+        cursor = await self._connection.execute(
+            _select_states(name).where(states.c.stream.in_(streams))
+        )
         return dict(map(_state, cursor))
 
     async def owned(self, name: str, org_id: OrgId, owner: PrincipalId) -> Mapping[str, ModelState]:
         """See the port."""
         cursor = await self._connection.execute(
-            _present(name)
+            _select_states(name)
             .join(sandboxes, states.c.stream == _sandbox_stream)
             .where(sandboxes.c.org_id == org_id, sandboxes.c.owner == owner)
         )
@@ -171,7 +173,8 @@ async def lags(connection: AsyncConnection) -> list[ProjectionLag]:
     return [ProjectionLag(row.name, row.position, newest - row.position) for row in cursor]
 
 
-def _present(name: str) -> Select[str, str | None, int]:
+def _select_states(name: str) -> Select[str, str | None, int]:
+    """Return the query for the states of a projection that were not removed."""
     return select(states.c.stream, states.c.body, states.c.position).where(
         states.c.name == name, states.c.body.is_not(None)
     )

@@ -59,14 +59,14 @@ class SqlRecords(Generic[T, *Key]):
 
     async def get(self, *key: *Key) -> T | None:
         """See the port."""
-        return await self._one(*self._is(key))
+        return await self._one(*self._key_conditions(key))
 
     async def remove(self, *key: *Key) -> None:
         """See the port."""
-        await self._delete(*self._is(key))
+        await self._delete(*self._key_conditions(key))
 
-    def _is(self, key: Iterable[object]) -> list[ColumnElement[bool]]:
-        """Return the condition for the row of a key."""
+    def _key_conditions(self, key: Iterable[object]) -> list[ColumnElement[bool]]:
+        """Return the conditions for the row of a key."""
         return [column == part for column, part in zip(self.records.key, key, strict=True)]
 
     async def _one(self, *where: ColumnElement[bool]) -> T | None:

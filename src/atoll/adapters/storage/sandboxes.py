@@ -207,14 +207,16 @@ def living_of(org_id: OrgId | None, owner: PrincipalId | None) -> Select[str]:
 def page_of(query: SandboxQuery) -> Select[str]:
     """Return the statement for a page. Each of its parts is read along an index and ends at the
     limit, however many rows there are."""
-    own = _part(query, sandboxes.c.owner == query.owner)
-    shared = _part(query, _SHARED, sandboxes.c.owner != query.owner)
+    own = _select_page(query, sandboxes.c.owner == query.owner)
+    shared = _select_page(query, _SHARED, sandboxes.c.owner != query.owner)
     both = union_all(select(own.subquery()), select(shared.subquery())).subquery()
     newest = (both.c.created_us.desc(), both.c.id.desc())
     return select(both.c.body).order_by(*newest).limit(query.limit)
 
 
-def _part(query: SandboxQuery, *which: ColumnExpressionArgument[bool]) -> Select[int, str, str]:
+def _select_page(
+    query: SandboxQuery, *which: ColumnExpressionArgument[bool]
+) -> Select[int, str, str]:
     """Return the page of a query, of the rows that fit `which`."""
     table = sandboxes.c
     wanted = [table.org_id == query.org_id, *which]

@@ -103,7 +103,7 @@ class OtlpTracer:
     def record(self, spans: Iterable[SpanRecord]) -> None:
         """See the port."""
         for span in spans:
-            self._processor.on_end(_finished(span, self._runtime))
+            self._processor.on_end(_sdk_span(span, self._runtime))
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -184,7 +184,7 @@ def _names_of(context: SpanContext) -> dict[str, str]:
     return {TRACE_ID: trace_id, TRACE_PARENT: str(parent)}
 
 
-def _finished(span: SpanRecord, resource: Resource) -> ReadableSpan:
+def _sdk_span(span: SpanRecord, resource: Resource) -> ReadableSpan:
     attributes: dict[str, str | int] = {"http.response.status_code": span.status}
     if span.request_id:
         attributes["atoll.request_id"] = span.request_id

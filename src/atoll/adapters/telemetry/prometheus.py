@@ -58,7 +58,7 @@ class PrometheusMetrics:
         if counter is None:
             counter = Counter(metric.name, metric.about, metric.labels, registry=self._registry)
             self._counters[metric.name] = counter
-        bounded = self._bounded(metric, labels)
+        bounded = self._limit_labels(metric, labels)
         (counter.labels(*bounded) if bounded else counter).inc(by)
 
     def observe(self, metric: Metric, seconds: float, *labels: str) -> None:
@@ -73,7 +73,7 @@ class PrometheusMetrics:
                 registry=self._registry,
             )
             self._histograms[metric.name] = histogram
-        bounded = self._bounded(metric, labels)
+        bounded = self._limit_labels(metric, labels)
         (histogram.labels(*bounded) if bounded else histogram).observe(seconds)
 
     def watch(self, metric: Metric, read: Callable[[], Awaitable[Readings]]) -> None:
@@ -113,7 +113,7 @@ class PrometheusMetrics:
         for labels, value in list(found.items())[:MAX_SERIES]:
             (gauge.labels(*labels) if labels else gauge).set(value)
 
-    def _bounded(self, metric: Metric, labels: tuple[str, ...]) -> tuple[str, ...]:
+    def _limit_labels(self, metric: Metric, labels: tuple[str, ...]) -> tuple[str, ...]:
         """Return the labels, or `OTHER` for each once the metric has too many combinations."""
         known = self._series.setdefault(metric.name, set())
         if labels in known:

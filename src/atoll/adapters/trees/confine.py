@@ -34,7 +34,7 @@ class _Said(msgspec.Struct):
     answer: bytes = b""
 
 
-def confined(folder: int, uid: int | None, work: Callable[[], bytes]) -> bytes:
+def run_confined(folder: int, uid: int | None, work: Callable[[], bytes]) -> bytes:
     """Run `work` in a child whose root is the directory (a descriptor); return what it returned.
 
     It runs as `uid` (None: as this process). Raises what `work` raised, as `Invalid`,

@@ -112,7 +112,7 @@ def read_document(data: bytes, kind: type[_T]) -> _T:
 
 
 @contextmanager
-def opened(source: Path, machine: str) -> Iterator[ImageContents]:
+def open_image(source: Path, machine: str) -> Iterator[ImageContents]:
     """Open the image at `source` for this kind of machine, with its files open meanwhile.
 
     Raises `Invalid` for what is no image, `Failed` when it contradicts itself.
@@ -187,7 +187,7 @@ def _from_layout(file: Files, machine: str) -> ImageContents:
     manifest, digest = _manifest(file, chosen, machine)
     config = _config(_blob(file, manifest.config)) if manifest.config else Config()
     layers = tuple(
-        LayerFile(_sized(file(_place(each.digest)), each), each.digest, diff_id)
+        LayerFile(_check_size(file(_place(each.digest)), each), each.digest, diff_id)
         for each, diff_id in zip(manifest.layers, _diff_ids(manifest, config), strict=True)
     )
     return ImageContents(layers, digest, _env(config))
@@ -236,13 +236,14 @@ def _place(digest: str) -> str:
 
 
 def _blob(file: Files, wanted: Descriptor) -> bytes:
-    data = document(_sized(file(_place(wanted.digest)), wanted))
+    data = document(_check_size(file(_place(wanted.digest)), wanted))
     if hashlib.sha256(data).hexdigest() != hex_of(wanted.digest):
         raise Failed(f"the image is damaged: {wanted.digest[:19]}… has another content")
     return data
 
 
-def _sized(stretch: Stretch, wanted: Descriptor) -> Stretch:
+def _check_size(stretch: Stretch, wanted: Descriptor) -> Stretch:
+    """Return the stretch. Raises `Failed` when its size is not that of the descriptor."""
     if wanted.size and stretch.size != wanted.size:
         raise Failed(f"the image is damaged: {wanted.digest[:19]}… has another size")
     return stretch

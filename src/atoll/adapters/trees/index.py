@@ -47,7 +47,7 @@ def read_index(folder: Path) -> Index:
 
 
 @contextmanager
-def changed(folder: Path) -> Iterator[Index]:
+def edit_index(folder: Path) -> Iterator[Index]:
     """Yield the index for changes and write it at the end. The caller holds the directory's
     lock."""
     index = read_index(folder)

@@ -142,17 +142,17 @@ class _Registry:
         url = f"{scheme}://{self.wanted.registry}/v2/{self.wanted.repository}/{path}"
         request = urllib.request.Request(url, headers={"Accept": accept})  # noqa: S310
         try:
-            return self._open(request)
+            return self._open_url(request)
         except urllib.error.HTTPError as err:
             if err.code != 401 or self._token is not None:
                 raise self._error_of(err) from err
             self._token = self._login(err.headers.get("WWW-Authenticate", ""))
         try:
-            return self._open(request)
+            return self._open_url(request)
         except urllib.error.HTTPError as err:
             raise self._error_of(err) from err
 
-    def _open(self, request: urllib.request.Request) -> HTTPResponse:
+    def _open_url(self, request: urllib.request.Request) -> HTTPResponse:
         if self._token is not None:
             # The credential is not sent to the target of a redirect.
             request.add_unredirected_header("Authorization", f"Bearer {self._token}")

@@ -18,10 +18,10 @@ from pathlib import Path
 import msgspec
 
 from atoll.adapters.trees import registry
-from atoll.adapters.trees.confine import confined
+from atoll.adapters.trees.confine import run_confined
 from atoll.adapters.trees.found import OCI, FoundTrees, is_folder, is_tree, place_of, tree_of
-from atoll.adapters.trees.image_parts import ImageContents, opened
-from atoll.adapters.trees.index import TreeRecord, changed, read_index
+from atoll.adapters.trees.image_parts import ImageContents, open_image
+from atoll.adapters.trees.index import TreeRecord, edit_index, read_index
 from atoll.adapters.trees.unpack import TreeLimits, Unpacked, unpack
 from atoll.adapters.turns import lock_in_turn
 from atoll.domain.errors import AtollError, Conflict, Failed, Forbidden, NotFound
@@ -62,15 +62,15 @@ class TreeShelf:
     def take(self, name: str, source: Path, report: Report) -> Tree:
         """See the port."""
         read_tree_name(name)
-        with self._locked(report):
+        with self._lock_folder(report):
             place = self.folder / name
             if place.exists() or place.is_symlink():
                 raise Conflict(
                     f"there is an image {name} already: remove it first (`atoll image rm {name}`)"
                 )
-            with opened(source, platform.machine()) as image:
+            with open_image(source, platform.machine()) as image:
                 entry = self._lay(image, place, report)
-            with changed(self.folder) as index:
+            with edit_index(self.folder) as index:
                 index.names[name] = entry
         return tree_of(name, place, entry)
 
@@ -78,26 +78,26 @@ class TreeShelf:
         """See the port."""
         wanted = read_reference(reference)
         with (
-            self._locked(report),
+            self._lock_folder(report),
             tempfile.TemporaryDirectory(prefix=MAKING, dir=self.folder) as made,
         ):
             layout = Path(made) / "layout"
             registry.fetch(wanted, layout, machine=platform.machine(), report=report)
-            with opened(layout, platform.machine()) as image:
+            with open_image(layout, platform.machine()) as image:
                 if image.digest is None:
                     raise Failed(f"{wanted} came without a manifest")
                 place = self.folder / OCI / hex_of(image.digest)
                 place.parent.mkdir(mode=0o755, exist_ok=True)
-                entry = self._known(place)
+                entry = self._find_record(place)
                 if entry is None:
                     entry = self._lay(image, place, report)
-            with changed(self.folder) as index:
+            with edit_index(self.folder) as index:
                 index.references[str(wanted)] = entry
         return tree_of(reference, place, entry)
 
     def remove(self, name: str) -> Tree:
         """See the port. The tree of a reference is removed when no other reference needs it."""
-        with self._locked(), changed(self.folder) as index:
+        with self._lock_folder(), edit_index(self.folder) as index:
             try:
                 tree = FoundTrees(self.folder).look(name)
             except AtollError as err:
@@ -118,7 +118,7 @@ class TreeShelf:
     def prune(self) -> Sequence[Tree]:
         """See the port."""
         gone = []
-        with self._locked():
+        with self._lock_folder():
             index = read_index(self.folder)
             needed = {place_of(self.folder, each) for each in index.references.values()}
             top = self.folder / OCI
@@ -128,8 +128,8 @@ class TreeShelf:
                     gone.append(Tree(f"sha256:{place.name}", str(place)))
         return gone
 
-    def _known(self, place: Path) -> TreeRecord | None:
-        """Return the record of an image that was unpacked before."""
+    def _find_record(self, place: Path) -> TreeRecord | None:
+        """Return the record of an unpacked image; remove a tree that has none."""
         for entry in read_index(self.folder).references.values():
             if is_folder(place) and place_of(self.folder, entry) == place:
                 return entry
@@ -144,7 +144,7 @@ class TreeShelf:
         try:
             tree = making / "tree"
             tree.mkdir(mode=0o755)
-            done = self._unpacked(image, tree)
+            done = self._unpack_confined(image, tree)
             tree.chmod(0o755)
             tree.rename(place)
         finally:
@@ -152,13 +152,16 @@ class TreeShelf:
         report(f"{done.files} files, {done.bytes / MIB:.0f} MiB")
         return TreeRecord(image.digest, done.bytes, done.files, image.env, done.left_out)
 
-    def _unpacked(self, image: ImageContents, tree: Path) -> Unpacked:
+    def _unpack_confined(self, image: ImageContents, tree: Path) -> Unpacked:
+        """Unpack an image into `tree`, confined to that directory."""
         uid = self.take_uid()
         folder = os.open(tree, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             if uid is not None:
                 os.fchown(folder, uid, uid)
-            answer = confined(folder, uid, lambda: msgspec.msgpack.encode(unpack(image, self.caps)))
+            answer = run_confined(
+                folder, uid, lambda: msgspec.msgpack.encode(unpack(image, self.caps))
+            )
         finally:
             os.close(folder)
         return msgspec.msgpack.decode(answer, type=Unpacked)
@@ -177,10 +180,10 @@ class TreeShelf:
         shutil.rmtree(aside, ignore_errors=True)
 
     @contextmanager
-    def _locked(self, report: Report | None = None) -> Iterator[None]:
+    def _lock_folder(self, report: Report | None = None) -> Iterator[None]:
         """Keep others from changing the images meanwhile, once they are done; remove remains of a
         killed run. Raises `Forbidden`, `Conflict` after a long wait."""
-        _own(self.folder)
+        _ensure_own_folder(self.folder)
         handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             lock_in_turn(handle, waits=report and partial(report, "waiting for another change"))
@@ -197,8 +200,8 @@ class TreeShelf:
             os.close(handle)
 
 
-def _own(folder: Path) -> None:
-    """Check that a directory is owned by this user: others could exchange trees in theirs."""
+def _ensure_own_folder(folder: Path) -> None:
+    """Make the directory and check that this user owns it: others could exchange its trees."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as err:

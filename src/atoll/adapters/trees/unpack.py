@@ -126,11 +126,11 @@ class _Work:
         """Unpack one layer over those before."""
         self._of_layer = set()
         raw = _HashedStretch(layer)
-        plain = _HashedStream(_plain(raw), 2 * self.caps.bytes + 1024 * self.caps.files)
+        plain = _HashedStream(_open_tar(raw), 2 * self.caps.bytes + 1024 * self.caps.files)
         try:
             with tarfile.open(fileobj=io.BufferedReader(plain, CHUNK_BYTES), mode="r|") as archive:
                 for entry in archive:
-                    self._one(archive, entry)
+                    self._unpack_entry(archive, entry)
             _drain(plain)
             _drain(raw)
         except (tarfile.TarError, EOFError, gzip.BadGzipFile, lzma.LZMAError) as err:
@@ -138,7 +138,8 @@ class _Work:
         _check(layer.digest, raw.sha.hexdigest(), number)
         _check(layer.diff_id, plain.sha.hexdigest(), number)
 
-    def _one(self, archive: tarfile.TarFile, entry: tarfile.TarInfo) -> None:
+    def _unpack_entry(self, archive: tarfile.TarFile, entry: tarfile.TarInfo) -> None:
+        """Unpack an entry of a layer, or remove what its whiteout names."""
         name = _safe(entry.name)
         if name == "":
             return
@@ -178,7 +179,7 @@ class _Work:
                 _remove(path)
 
     def _place(self, archive: tarfile.TarFile, entry: tarfile.TarInfo, path: str) -> None:
-        there = _kind(path)
+        there = _mode_of(path)
         if there is not None and not (entry.isdir() and stat.S_ISDIR(there)):
             _remove(path)
         if entry.isdir():
@@ -213,7 +214,7 @@ class _Work:
             os.utime(fd, (_moment(entry), _moment(entry)))
 
 
-def _plain(raw: io.RawIOBase) -> "_Readable":
+def _open_tar(raw: io.RawIOBase) -> "_Readable":
     """Open the tar in a layer, however it is compressed. Raises `Invalid`."""
     buffered = io.BufferedReader(raw, CHUNK_BYTES)
     head = buffered.peek(6)[:6]
@@ -265,7 +266,8 @@ def _moment(entry: tarfile.TarInfo) -> int:
         return 0
 
 
-def _kind(path: str) -> int | None:
+def _mode_of(path: str) -> int | None:
+    """Return the mode of a path; None when nothing is there."""
     try:
         return os.lstat(path).st_mode
     except FileNotFoundError:
@@ -274,7 +276,7 @@ def _kind(path: str) -> int | None:
 
 def _remove(path: str) -> None:
     """Remove a file, a link or a whole directory, if there is one."""
-    there = _kind(path)
+    there = _mode_of(path)
     if there is None:
         return
     if stat.S_ISDIR(there):

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from yarl import URL
 
-from atoll.adapters.addresses import CheckedResolver, Reach, resolved
+from atoll.adapters.addresses import CheckedResolver, Reach, look_up_allowed
 from atoll.adapters.webhooks.settings import WebhookSettings
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.domain.webhooks.delivery import Receipt
@@ -58,7 +58,7 @@ class HttpWebhookSender:
         """See the port."""
         parts = urlsplit(checked_url(url, plain=self._plain_allowed))
         port = parts.port or _PORTS[parts.scheme]
-        await resolved(parts.hostname or "", port, self._reaches[parts.scheme])
+        await look_up_allowed(parts.hostname or "", port, self._reaches[parts.scheme])
 
     async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> Receipt:
         """See the port."""

@@ -132,11 +132,12 @@ class DialledHost:
     async def start_agent(self, worker: WorkerRecord) -> str:
         """See the port."""
 
-        async def settled() -> HostLease | None:
+        async def find_start_outcome() -> HostLease | None:
+            """Return the lease once its desktop answered; None before."""
             lease = await self._lease(worker)
             return None if lease.state is LeaseState.GRANTED else lease
 
-        lease = await self._wait(worker.key, settled, self._settings.start_seconds)
+        lease = await self._wait(worker.key, find_start_outcome, self._settings.start_seconds)
         if lease is None:
             await self.withdraw(worker)
             raise Failed(
@@ -163,7 +164,7 @@ class DialledHost:
             lease = await rows.host_leases.get(worker.key, worker.worker.epoch)
             if found is None:
                 if lease is None or lease.state is not LeaseState.SERVED:
-                    raise _gone(lease)
+                    raise _not_served_error(lease)
                 await self._add(rows, lease, request.request_id, request)
         if found is not None or lease is None:
             return found
@@ -175,7 +176,7 @@ class DialledHost:
     ) -> Sequence[HostEntry]:
         """See the port. Returns nothing only when the desktop was heard meanwhile: each answer is
         a heartbeat. Raises `Unavailable` where it was not heard for a lease."""
-        await self._free(worker, after)
+        await self._free_entries(worker, after)
         if not wait_seconds:
             found = await self._page(worker, after)
             if not found and self._is_silent(await self._lease(worker)):
@@ -189,7 +190,7 @@ class DialledHost:
             heard = self._seen.get(key) != (epoch, lease.heard_at) and not self._is_silent(lease)
             self._seen[key] = (epoch, lease.heard_at)
             if not found and not lease.serves:
-                raise _gone(lease)
+                raise _not_served_error(lease)
             return found if found or heard else None
 
         found_news = await self._wait(key, news, LEASE.total_seconds())
@@ -203,7 +204,7 @@ class DialledHost:
             lease = await rows.host_leases.get(worker.key, worker.worker.epoch)
         if lease is not None and lease.serves:
             return None
-        return _gone(lease).message
+        return _not_served_error(lease).message
 
     async def quiet(self, worker: WorkerRecord) -> None:
         """See the port. A desktop that is not there stops it when it is back."""
@@ -216,7 +217,7 @@ class DialledHost:
                 return
             await self._add(rows, lease, HostAct.STOP, StopOffer())
         self._bus.announce((offer_stream(lease.desktop_id),))
-        await self._done(worker, LeaseState.STOPPED)
+        await self._wait_for_state(worker, LeaseState.STOPPED)
 
     async def stop(self, worker: WorkerRecord) -> DurabilityMarkers:
         """See the port. What the agent worked on stays on its desktop, and nothing is copied."""
@@ -258,7 +259,7 @@ class DialledHost:
                 return WorkerTornDown((), (f"{place}: that machine was not there",))
         if there:
             self._bus.announce((offer_stream(lease.desktop_id),))
-            await self._done(worker, LeaseState.REMOVED)
+            await self._wait_for_state(worker, LeaseState.REMOVED)
         async with self._store.begin() as rows:
             removed = await rows.host_leases.newest(worker.key)
             await self._forget(rows, worker)
@@ -269,7 +270,7 @@ class DialledHost:
     async def hold(self, worker: WorkerRecord, thread_id: str) -> str:
         """Have the desktop give a thread to a terminal of its person, and return its id; the same
         one when it is repeated while that runs. Raises `Failed` and `Unavailable`."""
-        lease = await self._handed(worker, HostAct.HOLD, HoldOffer(thread_id))
+        lease = await self._hand_over(worker, HostAct.HOLD, HoldOffer(thread_id))
         if lease.reason is not None:
             raise Failed(f"Its desktop opened no terminal: {lease.reason}")
         return lease.agent_id
@@ -277,7 +278,7 @@ class DialledHost:
     async def give_back(self, worker: WorkerRecord, thread_id: str) -> str:
         """Have the desktop end that terminal, and start the agent with the thread. Returns the id
         of the agent. Raises `Failed` where it cannot, and `Unavailable`."""
-        lease = await self._handed(worker, HostAct.RETURN, ReturnOffer(thread_id))
+        lease = await self._hand_over(worker, HostAct.RETURN, ReturnOffer(thread_id))
         if lease.reason is not None:
             raise Failed(f"Its desktop did not start the agent again: {lease.reason}")
         return lease.agent_id
@@ -287,43 +288,46 @@ class DialledHost:
         async with self._store.begin() as rows:
             lease = await rows.host_leases.get(worker.key, worker.worker.epoch)
             if lease is None or not lease.serves:
-                raise _gone(lease)
+                raise _not_served_error(lease)
             await self._add(rows, lease, HostAct.FOLLOW, FollowOffer())
         self._bus.announce((offer_stream(lease.desktop_id),))
 
-    async def _handed(self, worker: WorkerRecord, act: HostAct, command: HostCommand) -> HostLease:
+    async def _hand_over(
+        self, worker: WorkerRecord, act: HostAct, command: HostCommand
+    ) -> HostLease:
         """Offer a hand-over, and return the lease after its receipt. A repetition waits for the
         offer that is there. Raises `Unavailable`."""
         wanted = LeaseState.HELD if act is HostAct.HOLD else LeaseState.SERVED
         async with self._store.begin() as rows:
             lease = await rows.host_leases.get(worker.key, worker.worker.epoch)
             if lease is None or lease.state not in (LeaseState.SERVED, LeaseState.HELD):
-                raise _gone(lease)
+                raise _not_served_error(lease)
             if act is HostAct.RETURN and lease.state is wanted and lease.reason is None:
                 return lease
             await rows.host_leases.put(begin_hand_over(lease, act))
             await self._add(rows, lease, act, command)
         self._bus.announce((offer_stream(lease.desktop_id),))
 
-        async def handed() -> HostLease | None:
+        async def find_hand_over_outcome() -> HostLease | None:
+            """Return the lease once its hand-over succeeded or was refused; None before."""
             found = await self._lease(worker)
             if not found.serves:
-                raise _gone(found)
+                raise _not_served_error(found)
             return found if found.state is wanted or found.reason is not None else None
 
-        found = await self._wait(worker.key, handed, self._settings.hand_seconds)
+        found = await self._wait(worker.key, find_hand_over_outcome, self._settings.hand_seconds)
         if found is None:
             raise Unavailable("Its desktop has not done that yet.")
         return found
 
-    async def _done(self, worker: WorkerRecord, wanted: LeaseState) -> None:
+    async def _wait_for_state(self, worker: WorkerRecord, wanted: LeaseState) -> None:
         """Wait until a lease is in this state, or has ended. Raises `Unavailable`."""
 
-        async def reached() -> bool | None:
+        async def has_reached_state() -> bool | None:
             lease = await self._lease(worker, ended=True)
             return lease.state in (wanted, LeaseState.ENDED) or None
 
-        if await self._wait(worker.key, reached, self._settings.end_seconds) is None:
+        if await self._wait(worker.key, has_reached_state, self._settings.end_seconds) is None:
             raise Unavailable("Its desktop has not done that yet.")
 
     async def _wait(
@@ -345,14 +349,15 @@ class DialledHost:
         async with self._store.read() as rows:
             lease = await rows.host_leases.get(worker.key, worker.worker.epoch)
         if lease is None or (lease.state is LeaseState.ENDED and not ended):
-            raise _gone(lease)
+            raise _not_served_error(lease)
         return lease
 
     async def _page(self, worker: WorkerRecord, after: int) -> Sequence[HostEntry]:
         async with self._store.read() as rows:
             return await rows.host_entries.page(worker.key, worker.worker.epoch, after, PAGE)
 
-    async def _free(self, worker: WorkerRecord, upto: int) -> None:
+    async def _free_entries(self, worker: WorkerRecord, upto: int) -> None:
+        """Remove the worker's entries up to this number."""
         async with self._store.read() as rows:
             kept = await rows.host_entries.page(worker.key, worker.worker.epoch, 0, 1)
         if kept and kept[0].n <= upto:
@@ -417,7 +422,8 @@ async def _receipt(rows: Transaction, worker: WorkerRecord, request_id: str) -> 
     return None if entry is None else entry.receipt
 
 
-def _gone(lease: HostLease | None) -> Unavailable:
+def _not_served_error(lease: HostLease | None) -> Unavailable:
+    """Return the error for a worker that its desktop does not serve."""
     reason = "The lease of its desktop has ended."
     if lease is not None and lease.state is not LeaseState.ENDED:
         reason = lease.reason or f"Its agent is {lease.state} on its desktop."

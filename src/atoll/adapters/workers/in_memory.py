@@ -104,7 +104,7 @@ class InMemoryHost:
     ) -> Receipt | None:
         """See the port."""
         self._fail("request")
-        served = self._alive(worker)
+        served = self._require_running(worker)
         if request.request_id not in served.sent:
             served.sent.append(request.request_id)
             if request.method not in self.held:
@@ -114,7 +114,7 @@ class InMemoryHost:
                 while request.request_id not in served.receipts:
                     served.news.clear()
                     await served.news.wait()
-                    self._alive(worker)
+                    self._require_running(worker)
         return served.receipts.get(request.request_id)
 
     async def stream(
@@ -122,23 +122,23 @@ class InMemoryHost:
     ) -> Sequence[HostEntry]:
         """See the port."""
         self._fail("stream")
-        served = self._alive(worker)
+        served = self._require_running(worker)
         if wait_seconds and not served.entries[after:]:
             served.news.clear()
             await served.news.wait()
-            self._alive(worker)
+            self._require_running(worker)
         return served.entries[after : after + PAGE]
 
     @asynccontextmanager
     async def live(self, worker: WorkerRecord) -> AsyncIterator[AsyncIterator[HostDeltas]]:
         """See the port."""
         self._fail("live")
-        served = self._alive(worker)
+        served = self._require_running(worker)
         heard: asyncio.Queue[HostDeltas] = asyncio.Queue()
         served.heard.append(heard)
         served.changed.set()
         try:
-            yield _taken(heard)
+            yield _read_deltas(heard)
         finally:
             served.heard.remove(heard)
             served.changed.set()
@@ -167,7 +167,8 @@ class InMemoryHost:
         gone = self._served.pop(worker.key, None)
         return WorkerTornDown(() if gone is None else (f"sandbox:{gone.sandbox_id}",))
 
-    def _alive(self, worker: WorkerRecord) -> _Served:
+    def _require_running(self, worker: WorkerRecord) -> _Served:
+        """Return a worker's host state. Raises `Unavailable` when its runtime has ended."""
         served = self._served.get(worker.key)
         if served is None or served.gone is not None:
             raise Unavailable(LOST.message)
@@ -178,6 +179,6 @@ class InMemoryHost:
             raise self.failing[call]
 
 
-async def _taken(heard: asyncio.Queue[HostDeltas]) -> AsyncIterator[HostDeltas]:
+async def _read_deltas(heard: asyncio.Queue[HostDeltas]) -> AsyncIterator[HostDeltas]:
     while True:
         yield await heard.get()

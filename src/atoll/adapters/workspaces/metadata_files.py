@@ -30,7 +30,7 @@ class HomeMetadata:
 
     async def known(self) -> Collection[SandboxId]:
         """See the port."""
-        return await asyncio.to_thread(self._known)
+        return await asyncio.to_thread(self._list_sandbox_ids)
 
     def _put(self, folder: Path, document: bytes) -> None:
         try:
@@ -39,7 +39,7 @@ class HomeMetadata:
             raise Failed(f"cannot make {folder}: {error.strerror}") from error
         write_private(folder / FILE, document)
 
-    def _known(self) -> list[SandboxId]:
+    def _list_sandbox_ids(self) -> list[SandboxId]:
         try:
             return [SandboxId(entry.name) for entry in self._folder.iterdir()]
         except FileNotFoundError:

@@ -198,10 +198,10 @@ def _headers(server: Server) -> dict[str, str]:
 def _stream_body(body: Body) -> bytes | AsyncIterable[bytes] | None:
     if body is None or isinstance(body, bytes | AsyncIterable):
         return body
-    return _pieces(body)
+    return _stream_pieces(body)
 
 
-async def _pieces(body: Iterable[bytes]) -> AsyncIterator[bytes]:
+async def _stream_pieces(body: Iterable[bytes]) -> AsyncIterator[bytes]:
     for piece in body:
         yield piece
 

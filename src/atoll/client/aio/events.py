@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 from atoll.client.aio.connection import Connection
 from atoll.client.made.events import Event, EventPage, Gap
-from atoll.client.transport import Call, Pairs, at, get
+from atoll.client.transport import Call, Pairs, api_path, get
 from atoll.domain.errors import Unavailable
 from atoll.wire.http.server_sent import ServerSent, ServerSentLines
 
@@ -27,7 +27,7 @@ class AsyncEvents:
     ) -> EventPage:
         """Return a page of events after a position, or the last ones; `next` continues it."""
         place = ("latest", "true") if latest else ("after", str(after))
-        query = (*_of(stream), place, ("limit", str(limit)))
+        query = (*_stream_query(stream), place, ("limit", str(limit)))
         return await self._connection.read(EventPage, get("events", query=query))
 
     async def list(
@@ -56,7 +56,7 @@ class AsyncEvents:
         lines, pause = ServerSentLines("" if after is None else str(after)), PAUSE_SECONDS
         while True:
             try:
-                async for frame in self._once(lines, _of(stream)):
+                async for frame in self._stream_once(lines, _stream_query(stream)):
                     pause = PAUSE_SECONDS
                     event = Event.read(json.loads(frame.data))
                     yield Gap(event.value) if frame.kind == "gap" else event
@@ -65,15 +65,16 @@ class AsyncEvents:
             lines = ServerSentLines(lines.place)
             await asyncio.sleep(pause)
 
-    async def _once(self, lines: ServerSentLines, query: Pairs) -> AsyncIterator[ServerSent]:
+    async def _stream_once(self, lines: ServerSentLines, query: Pairs) -> AsyncIterator[ServerSent]:
+        """Yield the events of one connection, from the last place on."""
         place = (("Last-Event-ID", lines.place),) if lines.place else ()
         headers = (("Accept", "text/event-stream"), *place)
-        call = Call("GET", at("events", "stream"), query, headers, timeout=SILENCE_SECONDS)
+        call = Call("GET", api_path("events", "stream"), query, headers, timeout=SILENCE_SECONDS)
         async with self._connection.open(call) as answer:
             async for line in answer.lines():
                 if frame := lines.read(line):
                     yield frame
 
 
-def _of(stream: str | None) -> Pairs:
+def _stream_query(stream: str | None) -> Pairs:
     return () if stream is None else (("stream", stream),)

@@ -14,7 +14,7 @@ from typing import Final, Self
 import aiohttp
 
 from atoll.client.aio.connection import Connection
-from atoll.client.transport import at
+from atoll.client.transport import api_path
 from atoll.domain.errors import (
     AtollError,
     Conflict,
@@ -269,7 +269,7 @@ async def open_attachment(
     connection: Connection, name: str, terminal: str, query: dict[str, str]
 ) -> AsyncIterator[AttachedTerminal]:
     """Attach for the length of a block."""
-    path = at("sandboxes", name, "terminals", terminal, "attach")
+    path = api_path("sandboxes", name, "terminals", terminal, "attach")
     attachment = AttachedTerminal(connection, path, query)
     await attachment.attach()
     try:

@@ -19,7 +19,7 @@ from atoll.client.made.sandboxes.requests import CreateBody
 from atoll.client.made.sandboxes.sandboxes import SandboxPage
 from atoll.client.made.sandboxes.views import Sandbox
 from atoll.client.stream_lines import FoundFile, OutputLine
-from atoll.client.transport import Call, Pairs, at, get, post
+from atoll.client.transport import Call, Pairs, api_path, get, post
 from atoll.domain.errors import Failed, Unavailable
 
 READY: Final = ("ready", "active")
@@ -138,4 +138,4 @@ class AsyncFileSearch(AsyncNoun[FileSearch]):
 
 def _content(name: str, path: str) -> Call:
     headers = (("Accept", BYTES),)
-    return Call("GET", at("sandboxes", name, "files", "content"), (("path", path),), headers)
+    return Call("GET", api_path("sandboxes", name, "files", "content"), (("path", path),), headers)

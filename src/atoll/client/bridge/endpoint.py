@@ -188,7 +188,7 @@ class Endpoint:
     def end(self, headers: Mapping[str, str]) -> None:
         """End a session, if the control plane is there. Raises as `post` does."""
         server = self._locate()
-        exchange = self._open(server)
+        exchange = self._connect_to(server)
         if exchange is not None:
             self._send(exchange, server, _Request("DELETE", headers)).close()
 
@@ -207,7 +207,7 @@ class Endpoint:
         while not pending.cancelled:
             try:
                 server = self._locate()
-                exchange = self._open(server)
+                exchange = self._connect_to(server)
             except Unavailable:
                 exchange = None
             else:
@@ -221,7 +221,8 @@ class Endpoint:
             self._sleep(RETRY_SECONDS)
         raise RequestCancelled
 
-    def _open(self, server: Server) -> Exchange | None:
+    def _connect_to(self, server: Server) -> Exchange | None:
+        """Return a connection to the server; None when it cannot be reached. Raises `Failed`."""
         try:
             return connect(server.host, server.port, secure=server.secure, seconds=CONNECT_SECONDS)
         except OSError as error:

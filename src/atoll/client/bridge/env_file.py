@@ -44,7 +44,7 @@ def _read(path: Path) -> dict[str, str]:
     if not stat.S_ISREG(about.st_mode) or len(data) > MAX_BYTES:
         raise Invalid(f"{path} is no plain file of at most 64 KiB", field="env-file")
     lines = enumerate(text.splitlines(), 1)
-    variables = dict(_line(path, n, line) for n, line in lines if _is_assignment(line))
+    variables = dict(_parse_line(path, n, line) for n, line in lines if _is_assignment(line))
     if variables.get("ATOLL_TOKEN") and stat.S_IMODE(about.st_mode) & 0o077:
         raise Forbidden(f"the token in {path} can be read by others: chmod 600 it")
     return variables
@@ -54,7 +54,7 @@ def _is_assignment(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith("#")
 
 
-def _line(path: Path, number: int, line: str) -> tuple[str, str]:
+def _parse_line(path: Path, number: int, line: str) -> tuple[str, str]:
     match = _LINE.fullmatch(line.strip())
     if match is None:
         # Not shown: it may be a secret.

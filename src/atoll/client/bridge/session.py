@@ -82,7 +82,7 @@ class HandshakeSession:
                 raise refused
             raise _gone_error("it refused another one")
         try:
-            handshake = one_line(_first(answer)).value.get("result")
+            handshake = one_line(_first_message(answer)).value.get("result")
         except BadMessage as error:
             raise _gone_error("it gave no answer that can be read") from error
         members = handshake if isinstance(handshake, dict) else {}
@@ -108,8 +108,8 @@ class HandshakeSession:
             return
 
 
-def _first(answer: McpAnswer) -> bytes:
-    """Return the message of an answer, which may come as a stream of one."""
+def _first_message(answer: McpAnswer) -> bytes:
+    """Return the first message of an answer, whether it is a stream or not."""
     if not answer.is_stream:
         return answer.whole()
     return next((event.data for event in answer.events(silence=60.0)), b"")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from atoll.client.transport import Call, at, put
+from atoll.client.transport import Call, api_path, put
 from atoll.domain.wall.isolation import Isolation as WallIsolation
 
 LONGEST_MESSAGE: Final = 2000
@@ -42,13 +42,13 @@ def presence_call(name: str, wall: WallIsolation) -> Call:
 
 def absence_call(name: str) -> Call:
     """Return the report that a desktop's lane has ended."""
-    return Call("DELETE", at("desktops", name, "presence"))
+    return Call("DELETE", api_path("desktops", name, "presence"))
 
 
 def offers_call(name: str) -> Call:
     """Return the request for what a desktop shall do."""
     headers = (("Accept", "text/event-stream"),)
-    place = at("desktops", name, "offers")
+    place = api_path("desktops", name, "offers")
     return Call("GET", place, (), headers, timeout=SILENCE_SECONDS)
 
 
@@ -66,7 +66,7 @@ def deliver_call(
     )
     body = json.dumps(value).encode()
     timeout = ANSWERED_SECONDS + len(body) / SLOWEST_BYTES
-    return Call("POST", at("workers", lease.worker_id, "events"), (), headers, body, timeout)
+    return Call("POST", api_path("workers", lease.worker_id, "events"), (), headers, body, timeout)
 
 
 def response(request_id: str, result: Mapping[str, object]) -> Item:

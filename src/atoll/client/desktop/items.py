@@ -27,7 +27,7 @@ class _Line(msgspec.Struct):
 def item_of(entry: contract.SpoolEntry) -> Item:
     """Return an entry of the spool as an item; what says nothing keeps its number."""
     if entry.kind == "response":
-        return {"response": {"request_id": entry.request_id, "result": _text(entry.data)}}
+        return {"response": {"request_id": entry.request_id, "result": _decode_raw(entry.data)}}
     if entry.kind == "error":
         return _error_item(entry)
     return _event_item(bytes(entry.data)) or NOTHING
@@ -55,14 +55,14 @@ def substitute(item: Item, reason: str) -> Item:
 def _event_item(line: bytes) -> Item | None:
     try:
         read = msgspec.json.decode(line, type=_Line)
-        params = _text(read.params)
+        params = _decode_raw(read.params)
     except UNREADABLE:
         return None
     if not read.method:
         return None
     event: dict[str, object] = {"method": read.method, "params": params}
     if not isinstance(read.id, msgspec.UnsetType):
-        event["server_request_id"] = _text(read.id).strip('"')
+        event["server_request_id"] = _decode_raw(read.id).strip('"')
     return {"event": event}
 
 
@@ -78,5 +78,5 @@ def _error_item(entry: contract.SpoolEntry) -> Item:
     return {"error": receipt}
 
 
-def _text(raw: msgspec.Raw) -> str:
+def _decode_raw(raw: msgspec.Raw) -> str:
     return bytes(raw).decode()

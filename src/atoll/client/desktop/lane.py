@@ -85,7 +85,7 @@ class LaneRun:
             await self._report_ended(folder)
         try:
             async with asyncio.TaskGroup() as tasks:
-                self._spawn(tasks, self._present())
+                self._spawn(tasks, self._report_presence())
                 self._spawn(tasks, self._follow(tasks))
                 await self.unlinked.wait()
                 for task in tuple(self.running):
@@ -113,7 +113,7 @@ class LaneRun:
         self.acts.add(task)
         task.add_done_callback(self.acts.discard)
 
-    async def _present(self) -> None:
+    async def _report_presence(self) -> None:
         lane = self.lane
         while True:
             await asyncio.sleep(PRESENCE_SECONDS * lane.pace.scale)
@@ -200,7 +200,7 @@ class LaneRun:
         while len(self.tokens) > MOST_LEASES:
             self.tokens.popitem(last=False)
 
-    def _running(self, worker_id: str, epoch: int) -> ServedWorker | None:
+    def _find_running(self, worker_id: str, epoch: int) -> ServedWorker | None:
         """Return a worker that runs here in this epoch."""
         served = self.served.get(worker_id)
         return served if served is not None and served.lease.epoch == epoch else None
@@ -269,7 +269,7 @@ class LaneRun:
         self, folder: WorkerFolder, epoch: int, request_id: str, method: str, text: object
     ) -> None:
         """Pass a request on; params that cannot be read are none."""
-        served = self._running(folder.worker_id, epoch)
+        served = self._find_running(folder.worker_id, epoch)
         if served is None:
             await self._receipt(folder, refusal(request_id, "worker_unavailable", "It has ended."))
             return
@@ -281,7 +281,7 @@ class LaneRun:
 
     async def _stop(self, folder: WorkerFolder, epoch: int) -> None:
         async with self.locks[folder.worker_id]:
-            served = self._running(folder.worker_id, epoch)
+            served = self._find_running(folder.worker_id, epoch)
             if served is not None:
                 await served.stop()
                 return
@@ -292,7 +292,7 @@ class LaneRun:
     ) -> None:
         """Give the conversation to this machine's person, or back to the machine."""
         async with self.locks[folder.worker_id]:
-            served = self._running(folder.worker_id, epoch)
+            served = self._find_running(folder.worker_id, epoch)
             if served is None:
                 await self._receipt(folder, refusal(act, "worker_unavailable", "It has ended."))
             elif act is HostAct.HOLD:
@@ -302,7 +302,7 @@ class LaneRun:
                 await served.give_back(thread_id)
 
     async def _follow_worker(self, folder: WorkerFolder, epoch: int) -> None:
-        served = self._running(folder.worker_id, epoch)
+        served = self._find_running(folder.worker_id, epoch)
         if served is not None:
             served.follow(FOLLOW_SECONDS)
         else:

@@ -7,7 +7,7 @@ from typing import Literal, Required, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
-from atoll.client.transport import Call, Transport, at, get, post
+from atoll.client.transport import Call, Transport, api_path, get, post
 
 HookSource = Literal["gitea", "github", "flux"]
 
@@ -66,7 +66,7 @@ class Hooks:
 
     def remove(self, hook_id: str) -> None:
         """Remove a hook: its reports are refused from now on."""
-        self._transport.call(Call("DELETE", at("hooks", hook_id)))
+        self._transport.call(Call("DELETE", api_path("hooks", hook_id)))
 
     def test(self, hook_id: str) -> Hook:
         """Append the event `hook.tested`, so that whoever watches the hook's events learns of

@@ -7,7 +7,7 @@ from typing import Literal, Required, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
-from atoll.client.transport import Call, Pairs, Transport, at, get, post
+from atoll.client.transport import Call, Pairs, Transport, api_path, get, post
 
 PreviewState = Literal["building", "ready", "failed", "gone"]
 
@@ -132,5 +132,5 @@ class Previews:
     def delete(self, name: str, preview_id: str) -> Preview:
         """Tear a preview down: its links and open connections end within 5 seconds."""
         return self._transport.read(
-            Preview, Call("DELETE", at("sandboxes", name, "previews", preview_id))
+            Preview, Call("DELETE", api_path("sandboxes", name, "previews", preview_id))
         )

@@ -7,7 +7,17 @@ from typing import Literal, Required, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
-from atoll.client.transport import Call, Pairs, Transport, at, get, omit_absent, post, put, query_of
+from atoll.client.transport import (
+    Call,
+    Pairs,
+    Transport,
+    api_path,
+    get,
+    omit_absent,
+    post,
+    put,
+    query_of,
+)
 
 Purpose = Literal["provider", "custom", "env", "git", "forge", "drive", "extension", "oauth"]
 
@@ -144,7 +154,9 @@ class Secrets:
 
     def delete(self, name: str, *, scope: str | None = None, query: Pairs = ()) -> None:
         """Remove the secret, from every running sandbox at once."""
-        self._transport.call(Call("DELETE", at("secrets", name), query_of(scope=scope) + query))
+        self._transport.call(
+            Call("DELETE", api_path("secrets", name), query_of(scope=scope) + query)
+        )
 
     def rotate_master(self) -> Rotated:
         """Put every value under a new master key and forget the old ones."""

@@ -8,7 +8,7 @@ from typing import Literal, Required, TypedDict
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
 from atoll.client.made.recordings import Matches, Recording, RecordingList
-from atoll.client.transport import Call, Pairs, Transport, at, get, patch, post
+from atoll.client.transport import Call, Pairs, Transport, api_path, get, patch, post
 
 Strictness = Literal["owner", "strict"]
 
@@ -103,7 +103,8 @@ class Terminals:
     def stop_recording(self, name: str, terminal: str) -> Recording:
         """Stop recording a terminal; the recording stays."""
         return self._transport.read(
-            Recording, Call("DELETE", at("sandboxes", name, "terminals", terminal, "recording"))
+            Recording,
+            Call("DELETE", api_path("sandboxes", name, "terminals", terminal, "recording")),
         )
 
     def recordings(self, name: str) -> RecordingList:
@@ -112,7 +113,7 @@ class Terminals:
 
     def delete_recording(self, name: str, recording: str) -> None:
         """Delete a recording permanently."""
-        self._transport.call(Call("DELETE", at("sandboxes", name, "recordings", recording)))
+        self._transport.call(Call("DELETE", api_path("sandboxes", name, "recordings", recording)))
 
     def search(self, name: str, query: Pairs = ()) -> Matches:
         """Search the sandbox's terminals, as far back as they reach, and its recordings."""

@@ -12,7 +12,7 @@ from atoll.client.transport import (
     Call,
     Pairs,
     Transport,
-    at,
+    api_path,
     get,
     omit_absent,
     patch,
@@ -151,7 +151,7 @@ class Webhooks:
 
     def remove(self, webhook_id: str) -> None:
         """Remove a webhook, its secrets and its dead letters."""
-        self._transport.call(Call("DELETE", at("webhooks", webhook_id)))
+        self._transport.call(Call("DELETE", api_path("webhooks", webhook_id)))
 
     def rotate(self, webhook_id: str, *, overlap: int | str | None = None) -> MadeWebhook:
         """Make a new secret. Only this answer has it."""
@@ -185,7 +185,7 @@ class Webhooks:
 
     def drop(self, webhook_id: str) -> None:
         """Drop all dead letters. Their events stay in the log."""
-        self._transport.call(Call("DELETE", at("webhooks", webhook_id, "deliveries")))
+        self._transport.call(Call("DELETE", api_path("webhooks", webhook_id, "deliveries")))
 
     def replay(self, webhook_id: str, body: ReplayBody) -> Replay:
         """Send dead letters again, or everything after a position, also what was delivered."""

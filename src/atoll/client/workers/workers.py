@@ -15,7 +15,7 @@ from atoll.client.made.workers.workers import (
     WorkerRequestFields,
     WorkerTaken,
 )
-from atoll.client.transport import ANSWER_SECONDS, Call, at, post
+from atoll.client.transport import ANSWER_SECONDS, Call, api_path, post
 from atoll.client.workers.shapes import WorkerEvent, read_frame, read_json
 from atoll.domain.errors import (
     AtollError,
@@ -112,10 +112,10 @@ class Workers(PlainWorkers):
 
     def _thread(self, worker_id: str, wanted: str | None) -> str:
         """Return a thread that the agent has loaded, which a turn can begin in."""
-        loaded = _data(self.result(worker_id, "thread/loaded/list"))
+        loaded = _read_data(self.result(worker_id, "thread/loaded/list"))
         if wanted is None:
-            listed = _data(self.result(worker_id, "thread/list", {"limit": 1}))
-            wanted = _text(Shape.read(listed[0]).value, "id") if listed else None
+            listed = _read_data(self.result(worker_id, "thread/list", {"limit": 1}))
+            wanted = _require_text(Shape.read(listed[0]).value, "id") if listed else None
         if wanted is None and loaded:
             wanted = str(loaded[-1])
         if wanted is None:
@@ -128,7 +128,7 @@ class Workers(PlainWorkers):
 def stream_call(worker_id: str, after: int, *, tail_ms: int | None = None) -> Call:
     """Return the request for the events of a worker after a number; with `tail_ms`, for those that
     are there and those of that time."""
-    place = at("workers", worker_id, "stream")
+    place = api_path("workers", worker_id, "stream")
     headers = (("Accept", "text/event-stream"),)
     tail = () if tail_ms is None else (("tail_ms", str(tail_ms)),)
     query = (("cursor", str(after)), *tail)
@@ -165,16 +165,18 @@ def result_of(receipt: WorkerReceipt) -> Json:
     raise kind(f"worker {receipt.worker_id}: {error.message}", code=error.code or None)
 
 
-def _data(answer: Json) -> list[Json]:
+def _read_data(answer: Json) -> list[Json]:
+    """Return the `data` list of an answer; an empty list when it has none."""
     data = Shape.read(answer).value.get("data")
     return list(data) if isinstance(data, list) else []
 
 
 def _id_of(answer: Json, name: str) -> str:
-    return _text(Shape.read(Shape.read(answer).value.get(name), name).value, "id")
+    return _require_text(Shape.read(Shape.read(answer).value.get(name), name).value, "id")
 
 
-def _text(fields: Mapping[str, Json], name: str) -> str:
+def _require_text(fields: Mapping[str, Json], name: str) -> str:
+    """Return a text field that may not be absent or empty. Raises `Failed`."""
     value = fields.get(name)
     if not isinstance(value, str) or not value:
         raise Failed(f"the agent named no {name} where one belongs: see what it answers")

@@ -199,6 +199,6 @@ def read_version(text: str) -> str:
     return text
 
 
-def named(agents: tuple[Agent, ...]) -> tuple[tuple[str, Agent], ...]:
-    """Return every name of an agent."""
+def agents_by_name(agents: tuple[Agent, ...]) -> tuple[tuple[str, Agent], ...]:
+    """Return a pair of each name or alias and its agent."""
     return tuple((name, agent) for agent in agents for name in (agent.name, *agent.aliases))

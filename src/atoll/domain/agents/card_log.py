@@ -71,7 +71,7 @@ class CardLog:
     def put(self, draft: Draft, at: str) -> Card | None:
         """Apply a draft; return the new revision, or None when nothing changed."""
         old = self._cards.get(draft.id)
-        card = self._merged(draft, old, at)
+        card = self._merge(draft, old, at)
         if card is None:
             return None
         self.seq = card.seq
@@ -80,12 +80,13 @@ class CardLog:
         self._changed.pop(card.id, None)
         self._changed[card.id] = None
         self._bytes += _size(card) - (_size(old) if old is not None else 0)
-        self._bound()
+        self._drop_oldest()
         return card
 
-    def _merged(self, draft: Draft, old: Card | None, at: str) -> Card | None:
+    def _merge(self, draft: Draft, old: Card | None, at: str) -> Card | None:
+        """Return the card with a draft merged into it, or None when nothing changed."""
         before = old if old is not None else _blank(draft, self._made + 1, at)
-        text, cut = self._text(draft, before)
+        text, cut = self._merge_text(draft, before)
         fresh = Card(
             seq=before.seq,
             n=before.n,
@@ -96,15 +97,16 @@ class CardLog:
             at=before.at,
             title=before.title if draft.title is None else self._clean(draft.title)[:MAX_TITLE],
             text=text,
-            data={**before.data, **self._data(draft.data)},
+            data={**before.data, **self._clean_data(draft.data)},
             options=before.options if draft.options is None else self._options(draft.options),
             cut=cut,
         )
         if fresh == old:
             return None
-        return _revised(fresh, self.seq + 1)
+        return _next_revision(fresh, self.seq + 1)
 
-    def _text(self, draft: Draft, before: Card) -> tuple[str, bool]:
+    def _merge_text(self, draft: Draft, before: Card) -> tuple[str, bool]:
+        """Return the text of the card after a draft, and whether it was cut."""
         if draft.text is None:
             return before.text, before.cut
         if not draft.append:
@@ -116,17 +118,20 @@ class CardLog:
         text = self._clean(before.text + draft.text)
         return text[:MAX_TEXT], len(text) > MAX_TEXT
 
-    def _data(self, data: dict[str, Value] | None) -> dict[str, Value]:
-        return {} if data is None else {key: self._value(value) for key, value in data.items()}
+    def _clean_data(self, data: dict[str, Value] | None) -> dict[str, Value]:
+        return (
+            {} if data is None else {key: self._clean_value(value) for key, value in data.items()}
+        )
 
-    def _value(self, value: Value) -> Value:
+    def _clean_value(self, value: Value) -> Value:
+        """Return a value without secrets, cut to the log's limits."""
         match value:
             case str():
                 return self._clean(value)[:MAX_DATA_TEXT]
             case list():
-                return [self._value(item) for item in value[:MAX_CARDS]]
+                return [self._clean_value(item) for item in value[:MAX_CARDS]]
             case dict():
-                return {self._clean(key): self._value(item) for key, item in value.items()}
+                return {self._clean(key): self._clean_value(item) for key, item in value.items()}
             case bool() | int() | float() | None:  # pragma: no branch - all
                 return value
 
@@ -136,7 +141,8 @@ class CardLog:
             for option in options[:MAX_OPTIONS]
         )
 
-    def _bound(self) -> None:
+    def _drop_oldest(self) -> None:
+        """Drop the oldest cards while the log exceeds its limits."""
         while len(self._cards) > self._max_cards or (
             self._bytes > self._max_bytes and len(self._cards) > 1
         ):
@@ -150,7 +156,7 @@ def _blank(draft: Draft, n: int, at: str) -> Card:
     return Card(seq=0, n=n, id=draft.id, rev=0, kind=draft.kind, state=CardState.RUNNING, at=at)
 
 
-def _revised(card: Card, seq: int) -> Card:
+def _next_revision(card: Card, seq: int) -> Card:
     return Card(
         seq=seq,
         n=card.n,

@@ -48,12 +48,13 @@ class CommandOutput:
 
 def _final(line: str) -> str:
     """Return a line as it was left: what was written over or erased is gone."""
-    left = _SEQUENCE.sub(_kept, line.rstrip("\r"))
+    left = _SEQUENCE.sub(_keep_styling, line.rstrip("\r"))
     left = left.rpartition("\r")[2]
     while "\x08" in left and (shorter := _ERASED.sub("", left)) != left:
         left = shorter
     return _CONTROL.sub("", left.replace("\x08", ""))
 
 
-def _kept(match: re.Match[str]) -> str:
+def _keep_styling(match: re.Match[str]) -> str:
+    """Return an escape sequence that styles text (SGR); drop any other."""
     return match[0] if _SGR.fullmatch(match[0]) else ""

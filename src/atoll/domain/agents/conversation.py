@@ -138,14 +138,14 @@ class Conversation(Protocol):
         ...
 
 
-def busy() -> Conflict:
+def busy_error() -> Conflict:
     """Return the error for a prompt while the agent works."""
     return Conflict(
         "the agent is working: wait until it is done, or interrupt it", code="agent_running"
     )
 
 
-def unsupported(method: str) -> Invalid:
+def unsupported_error(method: str) -> Invalid:
     """Return the error for a request that this agent does not serve."""
     return Invalid(
         f"this agent serves no request {method[:80]!r}", code="unsupported_method", field="method"
@@ -157,8 +157,8 @@ def not_pending(card_id: str) -> NotFound:
     return NotFound(f"nothing waits for an answer to the card {card_id[:80]}", code="not_pending")
 
 
-def chosen(card: Card, option: str | None) -> str:
-    """Return an option of the card. Raises `Invalid` with the options there are."""
+def check_option(card: Card, option: str | None) -> str:
+    """Return the option if the card has it. Raises `Invalid` with the card's options."""
     known = [option.id for option in card.options]
     if option not in known:
         names = ", ".join(known) or "none: answer in words"

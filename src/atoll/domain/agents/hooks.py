@@ -138,11 +138,12 @@ class Hooks:
             return None
         before, after = line[: event.start()], line[event.end() :]
         path = _TRANSCRIPT.search(before)
-        transcript = _plain(path[1]) if path is not None and path[1].startswith("/") else None
-        reports = self._said(event[1], after)
+        transcript = _unescape(path[1]) if path is not None and path[1].startswith("/") else None
+        reports = self._read_event(event[1], after)
         return HookReport(event[1], transcript, reports, _conversation(event[1], before, after))
 
-    def _said(self, event: str, rest: str) -> tuple[AgentReport, ...]:
+    def _read_event(self, event: str, rest: str) -> tuple[AgentReport, ...]:
+        """Return the reports of a hook's event."""
         tool = _TOOL.search(rest)
         waits = event == "PreToolUse" and tool is not None and tool[1] in ASKING_TOOLS
         meaning = HookMeaning.ASKS if waits else MEANINGS.get(event)
@@ -154,21 +155,21 @@ class Hooks:
             case HookMeaning.NOTIFIES:
                 return self._read_notification(rest)
             case HookMeaning.BEGINS:
-                return (*self._answered(), Began())
+                return (*self._close_question(), Began())
             case HookMeaning.WORKS:
-                return (*self._answered(), Worked())
+                return (*self._close_question(), Worked())
             case HookMeaning.OPENS:
-                return (*self._answered(), Yielded())
+                return (*self._close_question(), Yielded())
             case HookMeaning.ENDS | HookMeaning.FAILS | HookMeaning.STOPS:  # pragma: no branch
-                return (*self._answered(), Ended(_ENDINGS[meaning]))
+                return (*self._close_question(), Ended(_ENDINGS[meaning]))
 
     def _read_notification(self, rest: str) -> tuple[AgentReport, ...]:
         kind, message = _NOTIFICATION.search(rest), _MESSAGE.search(rest)
         if kind is not None and kind[1] == "idle_prompt":
-            return (*self._answered(), Ended())
+            return (*self._close_question(), Ended())
         if kind is not None and kind[1] in QUIET_NOTIFICATIONS:
             return ()
-        return self._asks(_plain(message[1]) if message else "The agent asks for you")
+        return self._asks(_unescape(message[1]) if message else "The agent asks for you")
 
     def _asks(self, title: str) -> tuple[AgentReport, ...]:
         if not self._asking:
@@ -182,7 +183,8 @@ class Hooks:
         )
         return (asking, Yielded())
 
-    def _answered(self) -> tuple[AgentReport, ...]:
+    def _close_question(self) -> tuple[AgentReport, ...]:
+        """Close the card of the open question, if there is one."""
         if not self._asking:
             return ()
         self._asking = False
@@ -209,13 +211,15 @@ def _title_of(event: str, tool: re.Match[str] | None, rest: str) -> str:
     a server shows."""
     if event == "PreToolUse":
         asked = _QUESTION.search(rest)
-        return f"The agent asks: {_plain(asked[1])}" if asked else "The agent asks you a question"
+        return (
+            f"The agent asks: {_unescape(asked[1])}" if asked else "The agent asks you a question"
+        )
     if event == "PermissionRequest":
         return f"The agent asks to use {tool[1] if tool else 'a tool'}"
     message = _MESSAGE.search(rest)
-    return _plain(message[1]) if message else "A tool asks you a question"
+    return _unescape(message[1]) if message else "A tool asks you a question"
 
 
-def _plain(text: str) -> str:
+def _unescape(text: str) -> str:
     """Undo JSON's short escapes."""
     return re.sub(r'\\(["\\/n])', lambda match: "\n" if match[1] == "n" else match[1], text)

@@ -18,7 +18,7 @@ MAX_REMEMBERED = 256
 """The bound, far above what an honest agent has open at a time."""
 
 
-def text(message: Message, *names: str) -> str:
+def read_text(message: Message, *names: str) -> str:
     """Return the first of these fields that is a text, else an empty one."""
     for name in names:
         value = message.get(name)
@@ -27,7 +27,7 @@ def text(message: Message, *names: str) -> str:
     return ""
 
 
-def whole(message: Message, *names: str) -> int | None:
+def read_int(message: Message, *names: str) -> int | None:
     """Return the first of these fields that is a whole number."""
     for name in names:
         value = message.get(name)
@@ -36,7 +36,7 @@ def whole(message: Message, *names: str) -> int | None:
     return None
 
 
-def part(message: Message, *names: str) -> Message:
+def read_object(message: Message, *names: str) -> Message:
     """Return the first of these fields that is an object, else an empty one."""
     for name in names:
         value = message.get(name)
@@ -45,7 +45,7 @@ def part(message: Message, *names: str) -> Message:
     return {}
 
 
-def parts(message: Message, *names: str) -> list[Message]:
+def read_objects(message: Message, *names: str) -> list[Message]:
     """Return the objects of the first of these fields that is a list."""
     for name in names:
         value = message.get(name)
@@ -69,7 +69,7 @@ def short(words: str, most: int = 120) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
-def changed(old: str, new: str) -> str:
+def replacement_diff(old: str, new: str) -> str:
     """Return a replacement as the lines of a diff: removed lines, then added ones."""
     gone = [f"-{line}" for line in old.splitlines()]
     return "\n".join((*gone, *(f"+{line}" for line in new.splitlines())))

@@ -107,13 +107,14 @@ def placeholder_tokens(account: str) -> dict[str, str]:
         "exp": FAR,
     }
     return {
-        "id_token": _unsigned(claims),
-        "access_token": _unsigned({**claims, "jti": f"{PLACEHOLDER_PREFIX}access"}),
+        "id_token": _make_unsigned_jwt(claims),
+        "access_token": _make_unsigned_jwt({**claims, "jti": f"{PLACEHOLDER_PREFIX}access"}),
         "refresh_token": PLACEHOLDER_REFRESH,
     }
 
 
-def _unsigned(claims: Mapping[str, object]) -> str:
+def _make_unsigned_jwt(claims: Mapping[str, object]) -> str:
+    """Return an unsigned JWT with these claims."""
     parts = (
         json.dumps(section, separators=(",", ":")).encode() for section in ({"alg": "none"}, claims)
     )

@@ -49,6 +49,6 @@ def canonical_name(reference: str) -> str:
     return next((agent.name for agent in AGENTS if name in (agent.name, *agent.aliases)), name)
 
 
-def allowed(names: Container[str] | None) -> tuple[Agent, ...]:
+def allowed_agents(names: Container[str] | None) -> tuple[Agent, ...]:
     """Return the agents that may be used where `names` lists them; None allows all."""
     return tuple(agent for agent in AGENTS if names is None or agent.name in names)

@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from atoll.domain.agents.lenient_json import Message, part, parts, text
+from atoll.domain.agents.lenient_json import Message, read_object, read_objects, read_text
 from atoll.domain.agents.status import line_of
 from atoll.domain.errors import Invalid
 from atoll.wire.contract.agents import SettingChoice, SettingRecord, SettingsRecord
@@ -78,35 +78,39 @@ def _with_model(settings: SettingsRecord, value: str) -> SettingsRecord:
 
 def listed_choices(message: Message, of: str, value: str, label: str) -> list[tuple[str, str]]:
     """Return the (value, label) pairs of a list of objects that an agent sent."""
-    return [(text(entry, value), text(entry, label)) for entry in parts(message, of)]
+    return [
+        (read_text(entry, value), read_text(entry, label)) for entry in read_objects(message, of)
+    ]
 
 
 def selected_option(options: Iterable[Message], category: str) -> tuple[str, SettingRecord] | None:
     """Return the id and the setting of an agent's select option of this category."""
     for option in options:
-        if text(option, "category", "id") != category or text(option, "type") != "select":
+        if read_text(option, "category", "id") != category or read_text(option, "type") != "select":
             continue
         flat = [
             pair
-            for choice in parts(option, "options")
+            for choice in read_objects(option, "options")
             for pair in (
                 listed_choices(choice, "options", "value", "name")
                 if "options" in choice
-                else [(text(choice, "value"), text(choice, "name"))]
+                else [(read_text(choice, "value"), read_text(choice, "name"))]
             )
         ]
-        return text(option, "id"), setting(text(option, "currentValue"), flat)
+        return read_text(option, "id"), setting(read_text(option, "currentValue"), flat)
     return None
 
 
 def reported_settings(result: Message) -> SettingsRecord:
     """Return the settings that the answer to an ACP session's start names."""
-    models, modes = part(result, "models"), part(result, "modes")
+    models, modes = read_object(result, "models"), read_object(result, "modes")
     record = SettingsRecord()
     if models:
         choices = listed_choices(models, "availableModels", "modelId", "name")
-        record = replace(record, model=setting(text(models, "currentModelId"), choices))
+        record = replace(record, model=setting(read_text(models, "currentModelId"), choices))
     if modes:
         choices = listed_choices(modes, "availableModes", "id", "name")
-        record = replace(record, permission_mode=setting(text(modes, "currentModeId"), choices))
+        record = replace(
+            record, permission_mode=setting(read_text(modes, "currentModeId"), choices)
+        )
     return record

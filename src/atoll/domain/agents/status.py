@@ -64,7 +64,7 @@ def first_status(at: str) -> StatusRecord:
 
 def step(before: StatusRecord, facts: AgentFacts, at: str) -> StatusRecord:
     """Return the status after `before`. `since` moves only when the status or its question does."""
-    kind, reason = _kind(before, facts)
+    kind, reason = _next_status(before, facts)
     asked = facts.asked if kind == "needs_you" else None
     same = kind == before.status and (asked is None or _is_same_question(before, asked))
     ended = before.status in ("working", "needs_you") and kind in ("done", "failed", "idle")
@@ -151,17 +151,19 @@ class AttentionBudget:
         self._calls = (*self._calls, now)
 
 
-def _kind(before: StatusRecord, facts: AgentFacts) -> tuple[StatusKind, str]:
+def _next_status(before: StatusRecord, facts: AgentFacts) -> tuple[StatusKind, str]:
+    """Return the next status and its reason."""
     match facts.state:
         case AgentState.STOPPED:
             return ("failed", facts.failure) if facts.failure else ("stopped", "")
         case AgentState.PAUSED:
             return "idle", "It is paused."
         case AgentState.RUNNING:  # pragma: no branch - the cases are all
-            return _running(before, facts)
+            return _status_of_running(before, facts)
 
 
-def _running(before: StatusRecord, facts: AgentFacts) -> tuple[StatusKind, str]:
+def _status_of_running(before: StatusRecord, facts: AgentFacts) -> tuple[StatusKind, str]:
+    """Return the status of a running agent and its reason."""
     if facts.asked is not None:
         return "needs_you", ""
     if facts.work is Work.WORKING or facts.shows or facts.starts:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from atoll.domain.agents.card import Card, CardKind, CardState, Draft, Option, Value
-from atoll.domain.agents.conversation import chosen
-from atoll.domain.agents.lenient_json import Message, parts, text
+from atoll.domain.agents.conversation import check_option
+from atoll.domain.agents.lenient_json import Message, read_objects, read_text
 from atoll.domain.errors import Invalid
 
 MAX_PARTS = 8
@@ -88,14 +88,16 @@ def answer_part(
             raise Invalid(f"option must be one of: {names}", field="option")
         answer = PartAnswer(words=words)
     else:
-        answer = PartAnswer(option=chosen(card, option))
+        answer = PartAnswer(option=check_option(card, option))
     return replace(question, answers=(*question.answers, answer))
 
 
 def question_parts(given: Message) -> tuple[QuestionPart, ...]:
     """Return the parts of an agent's questions, in the JSON that Claude Code, Qwen and opencode
     share: each has a `question`, and options with a `label` and a `description`."""
-    return tuple(_part(asked) for asked in parts(given, "questions") if text(asked, "question"))
+    return tuple(
+        _part(asked) for asked in read_objects(given, "questions") if read_text(asked, "question")
+    )
 
 
 def permission(card_id: str, title: str, about: str) -> TerminalQuestion:
@@ -110,16 +112,18 @@ def numbered(labels: Sequence[str]) -> tuple[Option, ...]:
 
 
 def _part(asked: Message) -> QuestionPart:
-    offered = [option for option in parts(asked, "options") if text(option, "label")]
+    offered = [option for option in read_objects(asked, "options") if read_text(option, "label")]
     lines = [
-        f"{text(option, 'label')}: {text(option, 'description')}"
+        f"{read_text(option, 'label')}: {read_text(option, 'description')}"
         for option in offered
-        if text(option, "description")
+        if read_text(option, "description")
     ]
     several = "You may name several, parted by commas."
     many = asked.get("multiSelect") is True or asked.get("multiple") is True
-    words = [text(asked, "question"), *lines, *([several] if many else [])]
-    return QuestionPart("\n".join(words), numbered([text(option, "label") for option in offered]))
+    words = [read_text(asked, "question"), *lines, *([several] if many else [])]
+    return QuestionPart(
+        "\n".join(words), numbered([read_text(option, "label") for option in offered])
+    )
 
 
 def _label(part: QuestionPart, answer: PartAnswer) -> str:

@@ -182,7 +182,7 @@ def digest(approval: Approval) -> str:
         case ToolAsk(tool, arguments):  # pragma: no branch - the cases are all
             parts += ["tool", tool, arguments]
     parts += shown_lines(approval)
-    return hashlib.sha256(_framed(parts)).hexdigest()
+    return hashlib.sha256(_frame_parts(parts)).hexdigest()
 
 
 def same_question(one: Approval, other: Approval) -> bool:
@@ -194,7 +194,7 @@ def same_question(one: Approval, other: Approval) -> bool:
     )
 
 
-def granted(approval: Approval, yes: ApprovalGrant, *, by: str, now: datetime) -> Approval:
+def grant_approval(approval: Approval, yes: ApprovalGrant, *, by: str, now: datetime) -> Approval:
     """Return the approval after a grant. Raises `Conflict` when it is not pending or not what was
     shown, `Invalid` for a scope it cannot have."""
     _check_open(approval, now)
@@ -238,7 +238,7 @@ def _granted_host(approval: Approval, yes: ApprovalGrant, *, by: str, now: datet
     )
 
 
-def denied(approval: Approval, *, by: str, now: datetime) -> Approval:
+def deny_approval(approval: Approval, *, by: str, now: datetime) -> Approval:
     """Return the approval after a denial; `until` is when the same may be requested again. Raises
     `Conflict`."""
     _check_open(approval, now)
@@ -251,7 +251,7 @@ def denied(approval: Approval, *, by: str, now: datetime) -> Approval:
     )
 
 
-def revoked(approval: Approval, *, reason: str, now: datetime) -> Approval:
+def revoke_approval(approval: Approval, *, reason: str, now: datetime) -> Approval:
     """Return the approval after its revocation. Raises `Conflict` when it is not granted."""
     if approval.verdict is not ApprovalState.GRANTED:
         raise Conflict(f"{approval.id} is {approval.verdict}: only a granted one can be revoked.")
@@ -275,19 +275,19 @@ def overtaken(approval: Approval, *, reason: str, now: datetime) -> Approval:
             return approval
 
 
-def holds(approval: Approval, now: datetime) -> bool:
+def is_in_force(approval: Approval, now: datetime) -> bool:
     """Report whether a grant is still valid."""
-    return approval.verdict is ApprovalState.GRANTED and not _over(approval, now)
+    return approval.verdict is ApprovalState.GRANTED and not _is_expired(approval, now)
 
 
 def late(approval: Approval, now: datetime) -> bool:
     """Report whether it ran out without a decision."""
-    return approval.verdict is ApprovalState.PENDING and _over(approval, now)
+    return approval.verdict is ApprovalState.PENDING and _is_expired(approval, now)
 
 
 def silences(approval: Approval, now: datetime) -> bool:
     """Report whether it suppresses the same request: it is pending, or was denied recently."""
-    return approval.verdict in (ApprovalState.PENDING, ApprovalState.DENIED) and not _over(
+    return approval.verdict in (ApprovalState.PENDING, ApprovalState.DENIED) and not _is_expired(
         approval, now
     )
 
@@ -331,7 +331,7 @@ def _check_open(approval: Approval, now: datetime) -> None:
         raise Conflict(f"{approval.id} is too old to be decided.", code="already_decided")
 
 
-def _over(approval: Approval, now: datetime) -> bool:
+def _is_expired(approval: Approval, now: datetime) -> bool:
     return approval.until is not None and now >= approval.until
 
 
@@ -359,7 +359,7 @@ def _misleads(char: str) -> bool:
     return variation or (char != " " and unicodedata.category(char) == "Zs")
 
 
-def _framed(parts: Sequence[str]) -> bytes:
+def _frame_parts(parts: Sequence[str]) -> bytes:
     """Join parts unambiguously: each with its length before it."""
     raw = [part.encode("utf-8", "surrogatepass") for part in parts]
     return b"".join(len(one).to_bytes(4, "big") + one for one in raw)

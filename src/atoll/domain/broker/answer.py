@@ -37,7 +37,7 @@ def judge_answer(
     if status == SWITCHING and not passage.websocket:
         return Refusal(502, "bad_answer", "the provider switched protocols unasked")
     lows = [name.lower() for name, _ in headers]
-    if any(map(_packed, lows, [value for _, value in headers])):
+    if any(map(_declares_encoding, lows, [value for _, value in headers])):
         # The broker requested plain bytes; in compressed ones nobody could see the key.
         return Refusal(502, "packed_answer", "the provider answered with packed bytes")
     withheld = _STRIPPED | named_hop_by_hop(lows, headers)
@@ -54,7 +54,8 @@ def judge_answer(
     return passed, ours
 
 
-def _packed(low: str, value: str) -> bool:
+def _declares_encoding(low: str, value: str) -> bool:
+    """Report whether a header declares an encoded or compressed body."""
     if low == "content-encoding":
         return value.strip().lower() not in {"identity", ""}
     return low == "sec-websocket-extensions"

@@ -176,7 +176,7 @@ def judge(upstream: Upstream, incoming: IncomingRequest) -> Passage | Refusal:
         credentials += ((provider.account_header, upstream.account),)
     offered = _protocols(incoming, provider) if websocket else None
     known = of_provider(provider.name)
-    headers, passed = dressed(incoming, authority, credentials, known, websocket=offered)
+    headers, passed = outgoing_headers(incoming, authority, credentials, known, websocket=offered)
     return Passage(
         origin=origin,
         target=base + incoming.path + (f"?{query}" if query else ""),
@@ -214,7 +214,7 @@ def judge_custom(
         pair = f"{quote(secret.slot_name, safe='')}={quote(secret.value, safe='')}"
         query = f"{query}&{pair}" if query else pair
     loopback = dev and target.scheme == "http"
-    headers, passed = dressed(incoming, shown, credentials, of_secret(secret.headers))
+    headers, passed = outgoing_headers(incoming, shown, credentials, of_secret(secret.headers))
     return Passage(
         origin=Origin(
             target.scheme, target.host, target.port, judged=True, loopback=loopback, named=True
@@ -237,7 +237,7 @@ def plain_path(raw_path: str) -> Refusal | None:
     return None
 
 
-def dressed(
+def outgoing_headers(
     incoming: IncomingRequest,
     authority: str,
     credentials: Headers,

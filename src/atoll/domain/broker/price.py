@@ -145,10 +145,11 @@ def cost_micros(provider: str, usage: Usage) -> int | None:
 @lru_cache(maxsize=64)
 def _find_price(provider: str, model: str) -> Price:
     model = model.rpartition("/")[2]
-    return next(one for name, one in PRICES[provider] if _is(model, name))
+    return next(one for name, one in PRICES[provider] if _is_model(model, name))
 
 
-def _is(model: str, name: str) -> bool:
+def _is_model(model: str, name: str) -> bool:
+    """Report whether a model has this name, apart from a suffix that keeps the price."""
     if not name:
         return True
     return model.startswith(name) and (model == name or bool(_SAME.fullmatch(model[len(name) :])))

@@ -47,33 +47,33 @@ class AllowedNames:
         return low in self.names or ("_" not in low and low.startswith(self.prefixes))
 
 
-def _known(*names: str, prefixes: tuple[str, ...] = ()) -> AllowedNames:
+def _allow_names(*names: str, prefixes: tuple[str, ...] = ()) -> AllowedNames:
     return AllowedNames(_COMMON | frozenset(names), (*_SDKS, *prefixes))
 
 
 # Codex sends `session_id` and `conversation_id` with an underscore.
-_OPENAI = _known(
+_OPENAI = _allow_names(
     "originator", "version", "session_id", "session-id", "conversation_id", "thread-id",
     prefixes=("openai-", "x-openai-", "x-codex-"),
 )  # fmt: skip
-_ANTHROPIC = _known(prefixes=("anthropic-", "x-anthropic-", "x-claude-"))
+_ANTHROPIC = _allow_names(prefixes=("anthropic-", "x-anthropic-", "x-claude-"))
 _VENDORS = {
     "openai": _OPENAI,
     "chatgpt": _OPENAI,
     "anthropic": _ANTHROPIC,
     "claude": _ANTHROPIC,
-    "google": _known("x-server-timeout", prefixes=("x-goog-", "x-vertex-ai-")),
-    "gemini": _known("x-server-timeout", prefixes=("x-goog-", "x-gemini-")),
-    "deepgram": _known(prefixes=("x-deepgram-", "dg-")),
-    "groq": _known(prefixes=("groq-", "x-groq-")),
-    "together": _known(prefixes=("x-together-",)),
-    "fireworks": _known("x-session-affinity", prefixes=("fireworks-", "x-fireworks-")),
-    "mistral": _known(prefixes=("x-mistral-",)),
-    "replicate": _known("cancel-after"),
-    "huggingface": _known("x-use-cache", "x-wait-for-model", "x-compute-type"),
-    "mcp": _known("last-event-id", prefixes=("mcp-",)),
+    "google": _allow_names("x-server-timeout", prefixes=("x-goog-", "x-vertex-ai-")),
+    "gemini": _allow_names("x-server-timeout", prefixes=("x-goog-", "x-gemini-")),
+    "deepgram": _allow_names(prefixes=("x-deepgram-", "dg-")),
+    "groq": _allow_names(prefixes=("groq-", "x-groq-")),
+    "together": _allow_names(prefixes=("x-together-",)),
+    "fireworks": _allow_names("x-session-affinity", prefixes=("fireworks-", "x-fireworks-")),
+    "mistral": _allow_names(prefixes=("x-mistral-",)),
+    "replicate": _allow_names("cancel-after"),
+    "huggingface": _allow_names("x-use-cache", "x-wait-for-model", "x-compute-type"),
+    "mcp": _allow_names("last-event-id", prefixes=("mcp-",)),
 }  # fmt: skip
-_VENDOR = _known()
+_VENDOR = _allow_names()
 
 OF_GIT = AllowedNames(_COMMON | _GIT)
 """The headers that git sends over smart HTTP."""

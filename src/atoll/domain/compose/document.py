@@ -112,7 +112,7 @@ def document(stack: Stack, terms: StackTerms, files: FarFiles) -> str:
     written["networks"] = dict.fromkeys(stack.networks, options)
     if stack.volumes:
         written["volumes"] = {name: {"labels": dict(terms.kept_labels)} for name in stack.volumes}
-    return json.dumps(_escaped(written), indent=1, sort_keys=True)
+    return json.dumps(_escape_dollars(written), indent=1, sort_keys=True)
 
 
 def check_stack(stack: Stack, limits: Resources, image: str) -> None:
@@ -159,8 +159,8 @@ def _cpu_shares(stack: Stack, whole: float | None) -> Mapping[str, float | None]
     return {each.name: each_gets if each.cpu is None else each.cpu for each in stack.services}
 
 
-def _bounded(service: Service, terms: StackTerms, share: ServiceShare) -> dict[str, Json]:
-    """Return what every service has: its limits, and what it may not do."""
+def _common_fields(service: Service, terms: StackTerms, share: ServiceShare) -> dict[str, Json]:
+    """Return the fields that every service has: its limits, labels and networks."""
     found: dict[str, Json] = {
         "labels": {**dict(terms.labels), SERVICE_LABEL: service.name},
         "cap_drop": ["ALL"],
@@ -185,7 +185,7 @@ def _bounded(service: Service, terms: StackTerms, share: ServiceShare) -> dict[s
 
 def _service(service: Service, terms: StackTerms, share: ServiceShare) -> dict[str, Json]:
     written: dict[str, Json] = {
-        **_bounded(service, terms, share),
+        **_common_fields(service, terms, share),
         "image": service.image,
         "cap_add": list(ROOTS),
         "security_opt": ["no-new-privileges:true"],
@@ -240,7 +240,7 @@ def _agent(
     service: Service, terms: StackTerms, files: FarFiles, share: ServiceShare
 ) -> dict[str, Json]:
     return {
-        **_bounded(service, terms, share),
+        **_common_fields(service, terms, share),
         "image": _image_of(service, terms.image),
         "hostname": terms.hostname,
         "user": f"{files.uid}:{files.uid}",
@@ -253,10 +253,10 @@ def _agent(
         "security_opt": ["no-new-privileges:true"],
         "healthcheck": {"disable": True},
         "stop_grace_period": f"{STOP_SECONDS}s",
-        "volumes": list(_binds(service, terms, files)),
+        "volumes": list(_container_mounts(service, terms, files)),
         "tmpfs": [
             f"{place}:rw,exec,nosuid,nodev,mode={mode:o},size={size},uid={files.uid},gid={files.uid}"
-            for place, mode, size in _scratch(service, bare=terms.bare)
+            for place, mode, size in _tmpfs_mounts(service, bare=terms.bare)
         ],
     }
 
@@ -278,8 +278,8 @@ def _argv(terms: StackTerms) -> Iterator[str]:
     yield from init_options(netlink=terms.netlink, files=terms.files)
 
 
-def _binds(service: Service, terms: StackTerms, files: FarFiles) -> Iterator[Json]:
-    """Yield the agent's places. Those of the host are Atoll's own, never a word of the file."""
+def _container_mounts(service: Service, terms: StackTerms, files: FarFiles) -> Iterator[Json]:
+    """Yield the container's mounts. Paths on the host are Atoll's own, none is of the file."""
     yield _mount("bind", f"{files.programs}/init", INIT)
     yield _mount("bind", f"{files.programs}/link", LINK)
     yield _mount("bind", f"{files.box}/run", RUN, read_only=False)
@@ -298,9 +298,8 @@ def _binds(service: Service, terms: StackTerms, files: FarFiles) -> Iterator[Jso
             yield _mount("volume", mount.volume, mount.target, read_only=mount.read_only)
 
 
-def _scratch(service: Service, *, bare: bool) -> Iterator[tuple[str, int, int]]:
-    """Yield places in memory. Folders on the way to an agent's state are some of their own: the
-    Engine would make them root's."""
+def _tmpfs_mounts(service: Service, *, bare: bool) -> Iterator[tuple[str, int, int]]:
+    """Yield each tmpfs mount: its path, mode and size in bytes."""
     sizes = {place: (mode, size) for place, mode, size in SCRATCH}
     for _, inside in AGENT_STATE:
         for parent in list(PurePosixPath(inside).parents)[:-1]:
@@ -318,12 +317,12 @@ def _mount(kind: str, source: str, target: str, *, read_only: bool = True) -> Js
     return {"type": kind, "source": source, "target": target, "read_only": read_only}
 
 
-def _escaped(value: Json) -> Json:
+def _escape_dollars(value: Json) -> Json:
     """Return the document with dollar signs doubled."""
     if isinstance(value, str):
         return value.replace("$", "$$")
     if isinstance(value, list):
-        return [_escaped(each) for each in value]
+        return [_escape_dollars(each) for each in value]
     if isinstance(value, dict):
-        return {key: _escaped(each) for key, each in value.items()}
+        return {key: _escape_dollars(each) for key, each in value.items()}
     return value

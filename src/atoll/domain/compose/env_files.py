@@ -67,7 +67,7 @@ def write_out(document: str, folder: str, files: Mapping[str, str | None]) -> st
         found = added[service.path] = {}
         for file in _files(service, folder):
             found |= _read(file, files.get(file.path))
-    tree = _plain(read_tree(document, aliases=True), added)
+    tree = _to_plain(read_tree(document, aliases=True), added)
     text = json.dumps(tree, ensure_ascii=False)
     text = _UNPRINTED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     if len(text.encode()) > MAX_BYTES:
@@ -151,20 +151,20 @@ def _pair(line: str) -> tuple[str, str]:
     return match["name"], value
 
 
-def _plain(node: Node, added: Mapping[str, Mapping[str, str]]) -> Plain:
+def _to_plain(node: Node, added: Mapping[str, Mapping[str, str]]) -> Plain:
     """Return values without their lines; `added` are variables by the path of their service."""
     if isinstance(node.value, list):
-        return [_plain(inner, added) for inner in node.value]
+        return [_to_plain(inner, added) for inner in node.value]
     if not isinstance(node.value, dict):
         return node.value
-    fields = {name: _plain(inner, added) for name, inner in node.value.items()}
+    fields = {name: _to_plain(inner, added) for name, inner in node.value.items()}
     if node.path in added:
         del fields[KEY]
-        fields["environment"] = _below(fields.get("environment"), added[node.path])
+        fields["environment"] = _add_variables(fields.get("environment"), added[node.path])
     return fields
 
 
-def _below(own: Plain, added: Mapping[str, str]) -> Plain:
+def _add_variables(own: Plain, added: Mapping[str, str]) -> Plain:
     """Return the variables of a service with others, over which its own take precedence."""
     written: dict[str, Plain] = {name: each.replace("$", "$$") for name, each in added.items()}
     if isinstance(own, list):

@@ -20,8 +20,14 @@ from atoll.domain.compose.stack import (
 )
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import below_any
-from atoll.domain.profile.yaml_fields import Fields, Refusals, number, seconds, whole
-from atoll.domain.profile.yaml_fields import text as plain_text
+from atoll.domain.profile.yaml_fields import (
+    Fields,
+    Refusals,
+    read_number,
+    read_whole_number,
+    seconds,
+)
+from atoll.domain.profile.yaml_fields import read_text as plain_text
 from atoll.domain.profile.yaml_tree import MAX_BYTES, Node, read_tree
 from atoll.wire.words.walls import WORKSPACE
 
@@ -225,8 +231,8 @@ def _program(fields: Fields, known: Service) -> Service:
     return Service(
         known.name,
         known.image,
-        _optional(fields, "command", _words),
-        _optional(fields, "entrypoint", _words),
+        _optional(fields, "command", _read_command),
+        _optional(fields, "entrypoint", _read_command),
         *(known.environment, known.depends_on, known.networks, known.mounts),
         health=_optional(fields, "healthcheck", _health),
         working_dir=_optional(fields, "working_dir", _place),
@@ -240,7 +246,7 @@ def _program(fields: Fields, known: Service) -> Service:
     )
 
 
-def _text(node: Node) -> str:
+def _read_text(node: Node) -> str:
     """Return text, in which `$` stands for itself only when it is doubled. No variable is set, so
     one with a default is its default."""
     value = _DEFAULT.sub(lambda found: found[1] or found[2] or "", plain_text(node))
@@ -258,7 +264,7 @@ def _scalar(node: Node) -> str:
         return "true" if node.value else "false"
     if isinstance(node.value, int | float):
         return str(node.value)
-    return _text(node)
+    return _read_text(node)
 
 
 def _matching(pattern: re.Pattern[str], wanted: str) -> Callable[[Node], str]:
@@ -276,7 +282,7 @@ def _optional(fields: Fields, name: str, read: Callable[[Node], _T]) -> _T | Non
     return None if node is None else read(node)
 
 
-def _listed(node: Node) -> list[Node]:
+def _read_list(node: Node) -> list[Node]:
     if not isinstance(node.value, list) or len(node.value) > MAX_WORDS:
         raise node.wrong(f"must be a list of at most {MAX_WORDS}")
     return node.value
@@ -310,12 +316,12 @@ def _resource_names(node: Node | None, allowed: dict[str, tuple[object, ...]]) -
     return tuple(entries)
 
 
-def _words(node: Node) -> tuple[str, ...]:
+def _read_command(node: Node) -> tuple[str, ...]:
     """Return a command; one that is written as text is split as a shell does."""
     if isinstance(node.value, list):
-        return tuple(_scalar(each) for each in _listed(node))
+        return tuple(_scalar(each) for each in _read_list(node))
     try:
-        return tuple(shlex.split(_text(node)))
+        return tuple(shlex.split(_read_text(node)))
     except ValueError as err:
         raise node.wrong("has a quotation mark without its other one") from err
 
@@ -324,9 +330,9 @@ def _environment(node: Node | None) -> tuple[tuple[str, str], ...]:
     if node is None:
         return ()
     if isinstance(node.value, dict):
-        found = [(name, _value(inner), inner) for name, inner in node.value.items()]
+        found = [(name, _read_value(inner), inner) for name, inner in node.value.items()]
     else:
-        found = [_pair(each) for each in _listed(node)]
+        found = [_pair(each) for each in _read_list(node)]
     if len(found) > MAX_WORDS:
         raise node.wrong(f"must be at most {MAX_WORDS} variables")
     for name, _, inner in found:
@@ -336,13 +342,14 @@ def _environment(node: Node | None) -> tuple[tuple[str, str], ...]:
 
 
 def _pair(node: Node) -> tuple[str, str, Node]:
-    name, equals, value = _text(node).partition("=")
+    name, equals, value = _read_text(node).partition("=")
     if not equals:
         raise _not_ours(node)
     return name, value, node
 
 
-def _value(node: Node) -> str:
+def _read_value(node: Node) -> str:
+    """Return a variable's value. Raises `Invalid` for a variable without one."""
     if node.value is None:
         raise _not_ours(node)
     return _scalar(node)
@@ -356,7 +363,7 @@ def _depends(node: Node | None) -> tuple[tuple[str, str], ...]:
     if node is None:
         return ()
     if isinstance(node.value, list):
-        return tuple((_scalar(each), _CONDITIONS[0]) for each in _listed(node))
+        return tuple((_scalar(each), _CONDITIONS[0]) for each in _read_list(node))
     found = []
     for name, inner in _entries(node, MAX_SERVICES).items():
         fields = Fields(inner)
@@ -374,7 +381,7 @@ def _networks(node: Node | None) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if node is None:
         return ((DEFAULT_NETWORK, ()),)
     if isinstance(node.value, list):
-        return tuple((_scalar(each), ()) for each in _listed(node))
+        return tuple((_scalar(each), ()) for each in _read_list(node))
     found = []
     for name, inner in _entries(node, MAX_NAMED).items():
         aliases: tuple[str, ...] = ()
@@ -388,15 +395,15 @@ def _networks(node: Node | None) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def _mounts(fields: Fields) -> Iterator[StackMount]:
     volumes, memory = fields.take("volumes"), fields.take("tmpfs")
-    for node in [] if volumes is None else _listed(volumes):
+    for node in [] if volumes is None else _read_list(volumes):
         yield _long_mount(node) if isinstance(node.value, dict) else _short_mount(node)
     if memory is not None:
-        for node in [memory] if isinstance(memory.value, str) else _listed(memory):
+        for node in [memory] if isinstance(memory.value, str) else _read_list(memory):
             yield StackMount(_place(node))
 
 
 def _short_mount(node: Node) -> StackMount:
-    source, _, rest = _text(node).partition(":")
+    source, _, rest = _read_text(node).partition(":")
     target, _, mode = rest.partition(":")
     if not _NAME.fullmatch(source) or not target:
         raise node.wrong(
@@ -422,7 +429,7 @@ def _long_mount(node: Node) -> StackMount:
 
 
 def _place(node: Node) -> str:
-    return _checked_place(_text(node), node)
+    return _checked_place(_read_text(node), node)
 
 
 def _checked_place(place: str, node: Node) -> str:
@@ -455,8 +462,8 @@ def _health(node: Node) -> HealthCheck:
 
 def _test(node: Node) -> tuple[str, ...]:
     if isinstance(node.value, str):
-        return ("CMD-SHELL", _text(node))
-    words = tuple(_scalar(each) for each in _listed(node))
+        return ("CMD-SHELL", _read_text(node))
+    words = tuple(_scalar(each) for each in _read_list(node))
     if not words or words[0] not in _TESTS:
         raise node.wrong(f"must begin with one of {', '.join(_TESTS)}")
     return words
@@ -484,10 +491,12 @@ def _restarts(node: Node | None) -> bool:
 def _memory(node: Node) -> int:
     found = _SIZE.fullmatch(_scalar(node))
     size = int(found[1]) * _UNITS[found[2].lower()] >> 20 if found else 0
-    return whole(Node(size, node.path, node.line, node.column), least=16, most=MAX_MEMORY_MB)
+    return read_whole_number(
+        Node(size, node.path, node.line, node.column), least=16, most=MAX_MEMORY_MB
+    )
 
 
 def _cpu(node: Node) -> float:
     written = _scalar(node)
     value = float(written) if _CPU.fullmatch(written) else None
-    return number(Node(value, node.path, node.line, node.column), least=0.01, most=1024)
+    return read_number(Node(value, node.path, node.line, node.column), least=0.01, most=1024)

@@ -78,14 +78,14 @@ def judge(
     unknown = _unknown(new, update.deletions, after)
     if unknown is not None:
         return Missing(unknown)
-    made = _judged(new, types)
+    made = _check_structs(new, types)
     added = {client: clock for client, clock in after.items() if clock > clocks.get(client, 0)}
     return Additions(added, made)
 
 
 def types_made(update: ParsedUpdate, types: Mapping[Id, int]) -> Mapping[Id, int]:
     """Return the shared types that an update makes which was judged before, with their depth."""
-    return _placed(update.structs, types)
+    return _place_types(update.structs, types)
 
 
 def adds_deletions(update: ParsedUpdate, present: Iterable[Deletion]) -> bool:
@@ -147,16 +147,17 @@ def _unknown(
     return None
 
 
-def _judged(new: list[Struct], types: Mapping[Id, int]) -> dict[Id, int]:
+def _check_structs(new: list[Struct], types: Mapping[Id, int]) -> dict[Id, int]:
     """Return the shared types that structs make, after checking each of them. A type may stand
     before what it rests on, since clients are in any order."""
-    made = _placed(new, types)
+    made = _place_types(new, types)
     for one in new:
         _judge_struct(one, types, made)
     return made
 
 
-def _placed(structs: Iterable[Struct], types: Mapping[Id, int]) -> dict[Id, int]:
+def _place_types(structs: Iterable[Struct], types: Mapping[Id, int]) -> dict[Id, int]:
+    """Return the shared types that structs make, in whatever order they come."""
     made: dict[Id, int] = {}
     waiting = [one for one in structs if one.kind in (ContentKind.TYPE, ContentKind.DELETED)]
     for _ in range(_PASSES):

@@ -73,13 +73,14 @@ def role_of(caller: Principal, dashboard: Dashboard) -> DashboardRole | None:
         return DashboardRole.VIEWER if own else None
     if caller.org_id != dashboard.org_id:
         return None
-    given = _given(caller, dashboard)
+    given = _find_role(caller, dashboard)
     if given is None or caller.may(Capability.DASHBOARD_USE):
         return given
     return DashboardRole.VIEWER
 
 
-def _given(caller: Principal, dashboard: Dashboard) -> DashboardRole | None:
+def _find_role(caller: Principal, dashboard: Dashboard) -> DashboardRole | None:
+    """Return the role that ownership or sharing gives the caller, or None."""
     if caller.id == dashboard.owner:
         return DashboardRole.OWNER
     own = set(subjects_of(caller))

@@ -48,7 +48,7 @@ class HistoryEntry:
     removed: Mapping[str, int]
 
 
-def grouped(updates: Iterable[StoredUpdate]) -> list[list[StoredUpdate]]:
+def group_updates(updates: Iterable[StoredUpdate]) -> list[list[StoredUpdate]]:
     """Return updates in their order, those of one entry together."""
     groups: list[list[StoredUpdate]] = []
     for one in updates:
@@ -69,7 +69,9 @@ class Counts:
     removed: Mapping[str, int]
 
 
-def counted(before: Mapping[str, Fields | None], after: Mapping[str, Fields | None]) -> Counts:
+def count_changes(
+    before: Mapping[str, Fields | None], after: Mapping[str, Fields | None]
+) -> Counts:
     """Return the counts of what happened to items, given each as it was and as it is. None is an
     item that is not there."""
     added: Counter[str] = Counter()
@@ -78,14 +80,14 @@ def counted(before: Mapping[str, Fields | None], after: Mapping[str, Fields | No
     for item_id, was in before.items():
         now = after.get(item_id)
         if was is None and now is not None:
-            added[_kind(now)] += 1
+            added[_kind_of(now)] += 1
         elif was is not None and now is None:
-            removed[_kind(was)] += 1
+            removed[_kind_of(was)] += 1
         elif was is not None and now is not None and was != now:
-            changed[_kind(now)] += 1
+            changed[_kind_of(now)] += 1
     return Counts(dict(added), dict(changed), dict(removed))
 
 
-def _kind(fields: Fields) -> str:
+def _kind_of(fields: Fields) -> str:
     kind = fields.get("kind")
     return kind if isinstance(kind, str) else _OTHER

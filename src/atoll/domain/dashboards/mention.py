@@ -86,11 +86,11 @@ def assignment_of(fields: Fields | None) -> Assignment | None:
     person = fields.get("assignee")
     if not isinstance(person, str) or not person:
         return None
-    said = [_plain(fields.get(name)) for name in ("title", "text")]
+    said = [_plain_text(fields.get(name)) for name in ("title", "text")]
     return Assignment(PrincipalId(person), "\n".join(one for one in said if one)[:MAX_SAID])
 
 
-def _plain(value: object) -> str:
+def _plain_text(value: object) -> str:
     if isinstance(value, RichText):
         return value.plain.strip()
     return value.strip() if isinstance(value, str) else ""

@@ -207,9 +207,9 @@ class _Draft:
                 run, start = self.new.runs[client][index], self.new.starts[client][index]
                 if run is None or start > one.clock:
                     continue
-                place: _Place = run if one.origin is None else _number(one.origin)
+                place: _Place = run if one.origin is None else _pack_id(one.origin)
                 if not run.keyed:
-                    self.new.places[_number((client, start))] = place
+                    self.new.places[_pack_id((client, start))] = place
                 walking.append((run, place, one))
         for run, place, one in walking:
             if not self._stands_beside(run, place, one):
@@ -217,11 +217,11 @@ class _Draft:
 
     def _stands_beside(self, run: Run, place: _Place, one: Struct) -> bool:
         """Report whether a part stands between neighbours, so that it does not walk."""
-        right = None if one.right is None or run.keyed else _number(one.right)
+        right = None if one.right is None or run.keyed else _pack_id(one.right)
         goes_on = not run.keyed and self._goes_on(one.origin)
         if right is not None and (
             self._place_of(right) == place
-            or (goes_on and one.origin is not None and right == _number(one.origin) + 1)
+            or (goes_on and one.origin is not None and right == _pack_id(one.origin) + 1)
         ):
             if right in self._known.used or right in self.new.used:
                 return False
@@ -258,5 +258,6 @@ class _Draft:
         return self._clocks.get(place[0], 0)
 
 
-def _number(place: Id) -> int:
+def _pack_id(place: Id) -> int:
+    """Return an id as one number, its client above its clock."""
     return place[0] << _CLOCK_BITS | place[1]

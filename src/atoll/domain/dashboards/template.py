@@ -78,7 +78,7 @@ def items_of(name: str, ids: Sequence[str], by: PrincipalId, now: datetime) -> d
     return {one: {**fields, **made} for one, fields in zip(ids, found, strict=False)}
 
 
-def copied(items: Mapping[str, Fields], by: PrincipalId, now: datetime) -> dict[str, Fields]:
+def copy_items(items: Mapping[str, Fields], by: PrincipalId, now: datetime) -> dict[str, Fields]:
     """Return the items of a copy: without the terminals and sandboxes of the original, which are
     not the copy's own."""
     own = ("sandbox_id", "terminal_id", "task", "proposed_done")

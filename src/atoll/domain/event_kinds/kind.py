@@ -14,6 +14,6 @@ class EventKind:
     text: str
 
 
-def kind(name: str, fields: str, optional: str, text: str) -> tuple[str, EventKind]:
+def define_kind(name: str, fields: str, optional: str, text: str) -> tuple[str, EventKind]:
     """Return a kind of version 1 by its name; fields are separated by blanks."""
     return name, EventKind(name, 1, frozenset(fields.split()), frozenset(optional.split()), text)

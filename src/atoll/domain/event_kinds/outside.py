@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from atoll.domain.event_kinds.kind import EventKind, kind
+from atoll.domain.event_kinds.kind import EventKind, define_kind
 
 _SHARE = "sandbox_id share_id"
 _VISIT = "dashboard_id share_id"
@@ -16,291 +16,311 @@ _DASHBOARD = "dashboard_id name"
 _HOST = "host_id name kind"
 
 OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
-    kind(
+    define_kind(
         "share.created",
         _SHARE + " role expires_at",
         "terminal_id recording_id name",
         "A share link was created.",
     ),
-    kind("share.revoked", _SHARE, "", "A share link was revoked and its guests disconnected."),
-    kind("share.entered", _SHARE + " guest_id name", "role", "A guest opened a share link."),
-    kind(
+    define_kind(
+        "share.revoked", _SHARE, "", "A share link was revoked and its guests disconnected."
+    ),
+    define_kind("share.entered", _SHARE + " guest_id name", "role", "A guest opened a share link."),
+    define_kind(
         "secret.withheld",
         "sandbox_id generation n path",
         "",
         "A file or tree that holds a secret was not handed out.",
     ),
-    kind(
+    define_kind(
         "secret.exported",
         "sandbox_id generation n path",
         "",
         "The owner downloaded a file or tree that holds a secret.",
     ),
-    kind(
+    define_kind(
         "safety.sudo",
         "sandbox_id generation n argv exit",
         "why",
         "A command of the sudo list ran, or failed to run (`why`).",
     ),
-    kind("dashboard.created", _DASHBOARD, "", "A dashboard was made."),
-    kind("dashboard.changed", _DASHBOARD, "", "A dashboard was renamed, or others see it."),
-    kind(
+    define_kind("dashboard.created", _DASHBOARD, "", "A dashboard was made."),
+    define_kind("dashboard.changed", _DASHBOARD, "", "A dashboard was renamed, or others see it."),
+    define_kind(
         "dashboard.shared",
         _DASHBOARD + " subject role",
         "",
         "A person or a group has a role on a dashboard.",
     ),
-    kind(
+    define_kind(
         "dashboard.unshared",
         _DASHBOARD + " subject",
         "",
         "A person or a group has no role on a dashboard any more.",
     ),
-    kind(
+    define_kind(
         "dashboard.linked",
         _DASHBOARD + " sandbox_id",
         "",
         "A dashboard shows a sandbox, which its editors may use from now on.",
     ),
-    kind(
+    define_kind(
         "dashboard.unlinked",
         _DASHBOARD + " sandbox_id",
         "",
         "A dashboard does not show a sandbox any more.",
     ),
-    kind(
+    define_kind(
         "dashboard.commented",
         _DASHBOARD + " comment_id item_id author",
         "",
         "Somebody commented on an item; not what they wrote.",
     ),
-    kind(
+    define_kind(
         "dashboard.uncommented",
         _DASHBOARD + " comment_id item_id author",
         "",
         "A comment was deleted.",
     ),
-    kind(
+    define_kind(
         "dashboard.share_created",
         _VISIT + " role expires_at",
         "label terminals",
         "A share link of a dashboard was created.",
     ),
-    kind(
+    define_kind(
         "dashboard.share_revoked",
         _VISIT,
         "",
         "A share link of a dashboard was revoked and its guests disconnected.",
     ),
-    kind(
+    define_kind(
         "dashboard.share_entered",
         _VISIT + " guest_id guest_name",
         "",
         "A guest opened a share link of a dashboard.",
     ),
-    kind(
+    define_kind(
         "dashboard.mentioned",
         _DASHBOARD + " item_id mention_id kind",
         "",
         "A comment mentions somebody, or a todo became theirs; only they read of it.",
     ),
-    kind(
+    define_kind(
         "dashboard.mention_ended",
         _DASHBOARD + " item_id mention_id kind",
         "",
         "A mention was dismissed, or ended with its comment or its todo.",
     ),
-    kind("dashboard.given", _DASHBOARD + " from to", "", "A dashboard has another owner."),
-    kind("dashboard.deleted", _DASHBOARD, "", "A dashboard was deleted; it can be restored."),
-    kind("dashboard.restored", _DASHBOARD, "", "A deleted dashboard is back."),
-    kind("host.added", _HOST + " address fingerprint", "", "A host was added, its key pinned."),
-    kind("host.changed", _HOST, "", "What is said of a host was changed."),
-    kind("host.trusted", _HOST, "", "Another key that a host shows is pinned for it."),
-    kind("host.drained", _HOST, "", "A host takes no new sandbox any more."),
-    kind("host.undrained", _HOST, "", "A host takes sandboxes again."),
-    kind("host.removed", _HOST, "", "A host was removed."),
-    kind(
+    define_kind("dashboard.given", _DASHBOARD + " from to", "", "A dashboard has another owner."),
+    define_kind(
+        "dashboard.deleted", _DASHBOARD, "", "A dashboard was deleted; it can be restored."
+    ),
+    define_kind("dashboard.restored", _DASHBOARD, "", "A deleted dashboard is back."),
+    define_kind(
+        "host.added", _HOST + " address fingerprint", "", "A host was added, its key pinned."
+    ),
+    define_kind("host.changed", _HOST, "", "What is said of a host was changed."),
+    define_kind("host.trusted", _HOST, "", "Another key that a host shows is pinned for it."),
+    define_kind("host.drained", _HOST, "", "A host takes no new sandbox any more."),
+    define_kind("host.undrained", _HOST, "", "A host takes sandboxes again."),
+    define_kind("host.removed", _HOST, "", "A host was removed."),
+    define_kind(
         "route.changed",
         "scope",
         "",
         "The default route or the allowed backends of an organization or the installation changed.",
     ),
-    kind("profile.saved", "profile_id version", "", "A profile was saved."),
-    kind("profile.deleted", "profile_id", "version", "A profile was deleted."),
-    kind("repository.fetched", "key", "repo_url bytes", "A shared repository was fetched."),
-    kind(
+    define_kind("profile.saved", "profile_id version", "", "A profile was saved."),
+    define_kind("profile.deleted", "profile_id", "version", "A profile was deleted."),
+    define_kind("repository.fetched", "key", "repo_url bytes", "A shared repository was fetched."),
+    define_kind(
         "git.pushed",
         "sandbox_id generation repo branch commit",
         "commits kept_id",
         "A push inside the sandbox is held for its owner.",
     ),
-    kind(
+    define_kind(
         "git.synced",
         "sandbox_id generation repo onto outcome",
         "commits",
         "A branch of the sandbox was rebased onto newer commits, or stopped on the way.",
     ),
-    kind(
+    define_kind(
         "git.pull_opened",
         "sandbox_id generation repo branch base commit pull",
         "",
         "A pull request of a branch of the sandbox was opened at its forge.",
     ),
-    kind(
+    define_kind(
         "git.pull_changed",
         "sandbox_id generation repo branch base commit pull state",
         "",
         "A pull request was merged or closed at its forge, or opened again.",
     ),
-    kind(
+    define_kind(
         "work.reviewed",
         "sandbox_id generation mark",
         "",
         "A person reviewed the work (`mark` names it), or took that back (null).",
     ),
-    kind(
+    define_kind(
         "work.merged",
         "sandbox_id generation repo into way commit mark",
         "commits",
         "A branch of the sandbox was merged into another one, inside.",
     ),
-    kind(
+    define_kind(
         "work.changed",
         "sandbox_id generation work_state before",
         "",
         "The work in the sandbox reached another state; null where there is none.",
     ),
-    kind(
+    define_kind(
         "agent_login.changed",
         "agent_login_id secret_id agent state",
         "in_use reason exposed_to",
         "A login of an agent began, became ready, was turned on or off, was exposed, or ended.",
     ),
-    kind("drive.connected", "secret_id", "", "A person connected their account at a drive."),
-    kind(
+    define_kind("drive.connected", "secret_id", "", "A person connected their account at a drive."),
+    define_kind(
         "drive.disconnected",
         "secret_id how",
         "",
         "A person's account at a drive was disconnected, or its consent ended.",
     ),
-    kind(
+    define_kind(
         "drive.imported",
         "sandbox_id generation file path bytes",
         "",
         "A file of a drive was imported into the workspace.",
     ),
-    kind(
+    define_kind(
         "drive.exported",
         "sandbox_id generation file path bytes",
         "",
         "A file of the workspace was exported to a drive.",
     ),
-    kind("auth.login", "how", "", "Somebody logged in."),
-    kind("auth.refused", "realm reason", "", "A login at a provider was refused."),
-    kind("auth.logout", "how", "", "Logins of a person ended."),
-    kind("secret.set", _VALUED, "provider exposed", "A secret was set."),
-    kind("secret.rotated", _VALUED, "provider exposed", "The value of a secret was replaced."),
-    kind("secret.removed", _VALUED, "provider exposed", "A secret was removed."),
-    kind(
+    define_kind("auth.login", "how", "", "Somebody logged in."),
+    define_kind("auth.refused", "realm reason", "", "A login at a provider was refused."),
+    define_kind("auth.logout", "how", "", "Logins of a person ended."),
+    define_kind("secret.set", _VALUED, "provider exposed", "A secret was set."),
+    define_kind(
+        "secret.rotated", _VALUED, "provider exposed", "The value of a secret was replaced."
+    ),
+    define_kind("secret.removed", _VALUED, "provider exposed", "A secret was removed."),
+    define_kind(
         "vault.rotated",
         "key_id secrets",
         "retired",
         "The master key of the vault was replaced.",
     ),
-    kind(
+    define_kind(
         "approval.asked",
         _APPROVAL + " generation n",
         _ABOUT,
         "A program in a sandbox requested an approval; of a tool, `n` is 0.",
     ),
-    kind("approval.granted", _APPROVAL, _ABOUT + " reach until", "A person approved a request."),
-    kind("approval.denied", _APPROVAL, _ABOUT + " until", "A person denied a request."),
-    kind("approval.used", _APPROVAL, _ABOUT, "An approval for one request was used."),
-    kind("approval.revoked", _APPROVAL, _ABOUT, "An approval was revoked, or its secret changed."),
-    kind("approval.expired", _APPROVAL, _ABOUT, "An approval request ended without a decision."),
-    kind("org.created", "org slug name", "", "An organization was made, or became a team."),
-    kind("org.changed", "org slug name", "", "An organization was renamed."),
-    kind("member.invited", "org invitation role", "email", "Somebody was invited."),
-    kind("member.uninvited", "org invitation role", "email", "An invitation was taken back."),
-    kind(
+    define_kind(
+        "approval.granted", _APPROVAL, _ABOUT + " reach until", "A person approved a request."
+    ),
+    define_kind("approval.denied", _APPROVAL, _ABOUT + " until", "A person denied a request."),
+    define_kind("approval.used", _APPROVAL, _ABOUT, "An approval for one request was used."),
+    define_kind(
+        "approval.revoked", _APPROVAL, _ABOUT, "An approval was revoked, or its secret changed."
+    ),
+    define_kind(
+        "approval.expired", _APPROVAL, _ABOUT, "An approval request ended without a decision."
+    ),
+    define_kind("org.created", "org slug name", "", "An organization was made, or became a team."),
+    define_kind("org.changed", "org slug name", "", "An organization was renamed."),
+    define_kind("member.invited", "org invitation role", "email", "Somebody was invited."),
+    define_kind(
+        "member.uninvited", "org invitation role", "email", "An invitation was taken back."
+    ),
+    define_kind(
         "member.added",
         _MEMBER,
         "invitation",
         "A person joined an organization, or a service account was made.",
     ),
-    kind("member.changed", _MEMBER, "before", "A member has another role or other groups."),
-    kind(
+    define_kind("member.changed", _MEMBER, "before", "A member has another role or other groups."),
+    define_kind(
         "member.removed",
         _MEMBER,
         "dashboards sandboxes secrets",
         "A member left or was removed; what is left of theirs is counted.",
     ),
-    kind(
+    define_kind(
         "network.bounded",
         "bounds org",
         "",
         "An organization bounded the networks of its sandboxes.",
     ),
-    kind("quota.set", "org member quota", "", "A quota of a member, or (empty) of all."),
-    kind(
+    define_kind("quota.set", "org member quota", "", "A quota of a member, or (empty) of all."),
+    define_kind(
         "service.reported",
         "name data",
         "worker_id",
         "A trusted service reported something; `name` says what.",
     ),
-    kind("webhook.created", _WEBHOOK, "", "A webhook was created, for an endpoint on `host`."),
-    kind("webhook.changed", _WEBHOOK + " enabled", "", "A webhook was changed by its owner."),
-    kind("webhook.removed", _WEBHOOK, "", "A webhook was removed."),
-    kind(
+    define_kind(
+        "webhook.created", _WEBHOOK, "", "A webhook was created, for an endpoint on `host`."
+    ),
+    define_kind(
+        "webhook.changed", _WEBHOOK + " enabled", "", "A webhook was changed by its owner."
+    ),
+    define_kind("webhook.removed", _WEBHOOK, "", "A webhook was removed."),
+    define_kind(
         "webhook.rotated",
         _WEBHOOK + " version until",
         "",
         "The secret of a webhook was replaced; the former one signs until then, too.",
     ),
-    kind("webhook.tested", _WEBHOOK, "", "A test event was posted to the endpoint."),
-    kind(
+    define_kind("webhook.tested", _WEBHOOK, "", "A test event was posted to the endpoint."),
+    define_kind(
         "webhook.failed",
         _DELIVERY + " next_at",
         "",
         "A delivery failed, for the reason `reason`; it is tried again, at `next_at`.",
     ),
-    kind(
+    define_kind(
         "webhook.dead_lettered",
         _DELIVERY,
         "",
         "A delivery failed for the last time; the event is a dead letter.",
     ),
-    kind(
+    define_kind(
         "webhook.disabled",
         _WEBHOOK + " dead",
         "",
         "Atoll disabled a webhook; `reason` says why. Its events wait in the log.",
     ),
-    kind(
+    define_kind(
         "webhook.replayed",
         _WEBHOOK,
         "event_id after deliveries",
         "Its owner sent dead letters again, or everything after a position.",
     ),
-    kind(
+    define_kind(
         "webhook.skipped",
         _WEBHOOK + " after up_to",
         "",
         "Some events between two positions were no longer kept when it was their turn.",
     ),
-    kind(
+    define_kind(
         "log.pruned",
         "readers after",
         "",
         "Events after this position were removed before these readers had read them: they had "
         "been kept a week longer.",
     ),
-    kind(
+    define_kind(
         "token.created",
         "token_id name capabilities expires_at",
         "account sandbox_id",
         "A personal access token was made.",
     ),
-    kind("token.revoked", "token_id name", "account sandbox_id", "A token was revoked."),
-    kind("token.keys_rotated", "kid at_once", "", "A new key signs tokens from now on."),
+    define_kind("token.revoked", "token_id name", "account sandbox_id", "A token was revoked."),
+    define_kind("token.keys_rotated", "kid at_once", "", "A new key signs tokens from now on."),
 )

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from atoll.domain.event_kinds.kind import EventKind, kind
+from atoll.domain.event_kinds.kind import EventKind, define_kind
 
 TOOLS: Final[tuple[tuple[str, EventKind], ...]] = (
-    kind(
+    define_kind(
         "tool.called",
         "tool permission digest outcome ms",
         "sandbox_id trace_id",

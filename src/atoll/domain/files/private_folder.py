@@ -58,7 +58,7 @@ def private_path(path: str) -> bool:
 def private_inside(source: str, listing: Listing) -> tuple[str, ...]:
     """Return the paths below `source` that mark the directory as private, at most `MAX_TOLD`."""
     found: list[str] = []
-    for path, folder in _walked(listing):
+    for path, folder in _walk_breadth_first(listing):
         if _is_private(f"{source}/{path}", folder):
             found.append(path)
             if len(found) == MAX_TOLD:
@@ -78,8 +78,8 @@ def refuse_private(path: str, found: Iterable[str] = (), *, field: str = "mounts
     )
 
 
-def _walked(listing: Listing) -> Iterator[tuple[str, bool]]:
-    """Yield the level nearest to the top first: results then are where a person would look."""
+def _walk_breadth_first(listing: Listing) -> Iterator[tuple[str, bool]]:
+    """Yield the paths below the top, level by level, so that near results come first."""
     level, looked = [""], 0
     for _depth in range(MAX_DEPTH):
         below: list[str] = []

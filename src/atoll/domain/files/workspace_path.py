@@ -26,7 +26,7 @@ def workspace_path(text: str, *, field: str = "path") -> str:
     """
     if "\0" in text:
         raise _invalid("it holds a NUL byte", field)
-    rest = _below(text, field).removesuffix("/")
+    rest = _strip_workspace(text, field).removesuffix("/")
     names = [name for name in rest.split("/") if name != "."] if rest else []
     for name in names:
         _check(name, field)
@@ -44,7 +44,8 @@ def named_path(text: str, *, field: str = "path") -> str:
     return path
 
 
-def _below(text: str, field: str) -> str:
+def _strip_workspace(text: str, field: str) -> str:
+    """Return a path relative to the workspace. Raises `Invalid` for one outside it."""
     if not text.startswith("/"):
         return text
     if text == WORKSPACE:

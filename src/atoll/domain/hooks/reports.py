@@ -129,10 +129,10 @@ def _read_gitea(event: str, body: bytes) -> Reported | None:
     payload: dict[str, Json] = {
         "path": f"gitea/pr/{repository}/{told.number}",
         "state": "merged" if action == "closed" and pull.merged else action,
-        "title": _text(pull.title),
-        "sha": _text(pull.head.sha),
-        "branch": _text(pull.head.ref),
-        "author": _text("" if pull.user is None else pull.user.login),
+        "title": _spell_out(pull.title),
+        "sha": _spell_out(pull.head.sha),
+        "branch": _spell_out(pull.head.ref),
+        "author": _spell_out("" if pull.user is None else pull.user.login),
     }
     return Reported(f"gitea.pr.{payload['state']}", payload)
 
@@ -147,10 +147,10 @@ def _read_github(event: str, body: bytes) -> Reported | None:
     run = told.workflow_run
     payload: dict[str, Json] = {
         "path": f"gha/run/{repository}/{run.id}",
-        "state": _text(run.conclusion or action),
-        "title": _text(run.name or ""),
-        "sha": _text(run.head_sha),
-        "branch": _text(run.head_branch or ""),
+        "state": _spell_out(run.conclusion or action),
+        "title": _spell_out(run.name or ""),
+        "sha": _spell_out(run.head_sha),
+        "branch": _spell_out(run.head_branch or ""),
     }
     return Reported(f"gha.run.{action}", payload)
 
@@ -170,8 +170,8 @@ def _read_flux(event: str, body: bytes) -> Reported | None:
     payload: dict[str, Json] = {
         "path": path,
         "state": outcome,
-        "title": _text(told.reason),
-        "message": _text(told.message),
+        "title": _spell_out(told.reason),
+        "message": _spell_out(told.message),
     }
     return Reported(f"{'hr' if release else 'flux'}.{outcome}", payload)
 
@@ -189,5 +189,6 @@ def _repository(told: _Repository) -> str | None:
     return told.full_name if len(parts) == 2 and all(map(_PART.match, parts)) else None
 
 
-def _text(text: str) -> str:
+def _spell_out(text: str) -> str:
+    """Return text of bounded length, with unsafe characters spelled out."""
     return spelled_out(text, MAX_TEXT)

@@ -62,13 +62,13 @@ def step(login: AgentLogin, stimulus: LoginStimulus, now: datetime) -> Step:
         case RevokeLogin() | LoginRefused() | AnswerLost():
             return _ending(login, stimulus, now)
         case TokensCame():
-            return _received(login, stimulus, now)
+            return _accept_tokens(login, stimulus, now)
         case Opened() | CodePasted() | Denied() | CodeExpired():
             return _confirmed_by_person(login, stimulus, now)
         case StillPending() | SlowDown() | PollUnanswered():
-            return _polled(login, stimulus, now)
+            return _step_poll(login, stimulus, now)
         case PutOff() | TokenRefused() | TimePassed():  # pragma: no branch - the cases are all
-            return _due(login, stimulus, now)
+            return _step_refresh(login, stimulus, now)
 
 
 def refresh_time(life: timedelta, early: timedelta, now: datetime) -> datetime:
@@ -104,29 +104,32 @@ def _ending(
 ) -> Step:
     match stimulus:
         case RevokeLogin():
-            return _revoked(login)
+            return _revoke_login(login)
         case LoginRefused(reason):
             said = f"{_REPEAT_REFUSED}: {reason}" if login.resent and login.sent_at else reason
-            return _ended(login, LoginState.FAILED, said)
+            return _end_login(login, LoginState.FAILED, said)
         case AnswerLost():  # pragma: no branch - the cases are all
-            return _lost(login, now) if login.sent_at else (login, ())
+            return _handle_lost_answer(login, now) if login.sent_at else (login, ())
 
 
-def _lost(login: AgentLogin, now: datetime) -> Step:
-    """Have a refresh repeated: without an answer, there is nothing to lose by it."""
+def _handle_lost_answer(login: AgentLogin, now: datetime) -> Step:
+    """Repeat a refresh whose answer was lost; fail a login that was not ready yet."""
     if login.state is not LoginState.READY:
-        return _ended(login, LoginState.FAILED, _CODE_LOST)
-    return replace(_again(login, now, RESEND), reason=_LOST, resent=True), ()
+        return _end_login(login, LoginState.FAILED, _CODE_LOST)
+    return replace(_schedule_retry(login, now, RESEND), reason=_LOST, resent=True), ()
 
 
-def _again(login: AgentLogin, now: datetime, least: timedelta) -> AgentLogin:
-    """Return a login whose refresh is due again, after twice the time of before."""
+def _schedule_retry(login: AgentLogin, now: datetime, least: timedelta) -> AgentLogin:
+    """Return the login with its next refresh due after twice the time of before."""
     backoff = min(RETRY * 2 ** min(login.tries, 20), MAX_RETRY)
     wait = max(backoff, min(least, MAX_ASKED))
     return replace(login, sent_at=None, next_at=now + wait, tries=login.tries + 1)
 
 
-def _due(login: AgentLogin, stimulus: PutOff | TokenRefused | TimePassed, now: datetime) -> Step:
+def _step_refresh(
+    login: AgentLogin, stimulus: PutOff | TokenRefused | TimePassed, now: datetime
+) -> Step:
+    """Return the login after a stimulus about its tokens, or after time passed."""
     match stimulus:
         case PutOff():
             return _put_off(login, stimulus, now)
@@ -136,23 +139,26 @@ def _due(login: AgentLogin, stimulus: PutOff | TokenRefused | TimePassed, now: d
             wanted = current and login.expires_at is not None and not waits
             return _refresh(login, now) if wanted else (login, ())
         case TimePassed():  # pragma: no branch - the cases are all
-            return _passed(login, now)
+            return _step_time(login, now)
 
 
-def _revoked(login: AgentLogin) -> Step:
-    ended, dropped = _ended(login, LoginState.REVOKED, "")
+def _revoke_login(login: AgentLogin) -> Step:
+    """Return the login as revoked, and the commands that end its grant and secrets."""
+    ended, dropped = _end_login(login, LoginState.REVOKED, "")
     granted = login.state is LoginState.READY and login.method is not LoginMethod.API_KEY
     return ended, (LoginCommand.END_GRANT, *dropped) if granted else dropped
 
 
-def _ended(login: AgentLogin, state: LoginState, reason: str) -> Step:
+def _end_login(login: AgentLogin, state: LoginState, reason: str) -> Step:
+    """Return the login in a final state, and the command that drops its secrets."""
     ended = replace(
         login, state=state, reason=reason, ends_at=None, next_at=None, sent_at=None, expires_at=None
     )
     return ended, (LoginCommand.DROP_SECRETS,)
 
 
-def _received(login: AgentLogin, tokens: TokensCame, now: datetime) -> Step:
+def _accept_tokens(login: AgentLogin, tokens: TokensCame, now: datetime) -> Step:
+    """Return the login as ready with its new tokens."""
     life = tokens.life
     ready = replace(
         login,
@@ -174,13 +180,13 @@ def _confirmed_by_person(
 ) -> Step:
     match stimulus:
         case Opened() if login.state is LoginState.REQUESTED:
-            return _opened(login, stimulus, now), ()
+            return _make_pending(login, stimulus, now), ()
         case CodePasted() if _takes_code(login):
             return replace(login, sent_at=now), (LoginCommand.TRADE_CODE,)
         case Denied() if login.state is LoginState.PENDING:
-            return _ended(login, LoginState.DENIED, "the person refused it at the issuer")
+            return _end_login(login, LoginState.DENIED, "the person refused it at the issuer")
         case CodeExpired() if login.state is LoginState.PENDING:
-            return _ended(login, LoginState.EXPIRED, "nobody confirmed it in time")
+            return _end_login(login, LoginState.EXPIRED, "nobody confirmed it in time")
     return login, ()
 
 
@@ -189,7 +195,8 @@ def _takes_code(login: AgentLogin) -> bool:
     return pending and login.method is LoginMethod.BROWSER
 
 
-def _opened(login: AgentLogin, stimulus: Opened, now: datetime) -> AgentLogin:
+def _make_pending(login: AgentLogin, stimulus: Opened, now: datetime) -> AgentLogin:
+    """Return the login as pending: it expires unless a person confirms it."""
     interval = min(max(stimulus.interval or POLL_INTERVAL, RETRY), MAX_INTERVAL)
     polls = login.method is LoginMethod.DEVICE
     return replace(
@@ -201,9 +208,10 @@ def _opened(login: AgentLogin, stimulus: Opened, now: datetime) -> AgentLogin:
     )
 
 
-def _polled(
+def _step_poll(
     login: AgentLogin, stimulus: StillPending | SlowDown | PollUnanswered, now: datetime
 ) -> Step:
+    """Return the login after a poll, with the time of the next one."""
     if login.state is not LoginState.PENDING:
         return login, ()
     match stimulus:
@@ -223,15 +231,16 @@ def _put_off(login: AgentLogin, stimulus: PutOff, now: datetime) -> Step:
         return login, ()
     if login.state is not LoginState.READY:
         return replace(login, sent_at=None), ()
-    again = _again(login, now, stimulus.after or RETRY)
+    again = _schedule_retry(login, now, stimulus.after or RETRY)
     return replace(again, reason=stimulus.reason), ()
 
 
-def _passed(login: AgentLogin, now: datetime) -> Step:
+def _step_time(login: AgentLogin, now: datetime) -> Step:
+    """Return the login after time passed: it expires, polls or refreshes when that is due."""
     if login.sent_at is not None:
         return _overdue(login, now) if now - login.sent_at >= ANSWER_TIME else (login, ())
     if login.ends_at is not None and now >= login.ends_at:
-        return _ended(login, LoginState.EXPIRED, "nobody confirmed it in time")
+        return _end_login(login, LoginState.EXPIRED, "nobody confirmed it in time")
     if login.next_at is None or now < login.next_at:
         return login, ()
     if login.state is LoginState.READY:
@@ -241,7 +250,7 @@ def _passed(login: AgentLogin, now: datetime) -> Step:
 
 def _overdue(login: AgentLogin, now: datetime) -> Step:
     """The process that sent this is gone: a repeat is due at once."""
-    lost, commands = _lost(login, now)
+    lost, commands = _handle_lost_answer(login, now)
     return _refresh(lost, now) if lost.is_open else (lost, commands)
 
 

@@ -62,30 +62,31 @@ def read_redirect(pasted: str, begun: BegunRedirect) -> str:
     redirect of this login, `Forbidden` (code `login_denied`) when the person refused."""
     text = pasted.strip()
     if len(text) > MAX_PASTED or not text.isprintable():
-        raise _wrong()
+        raise _redirect_error()
     try:
         address, _, query = text.partition("?")
         values = parse_qs(urlsplit(f"?{query}").query, strict_parsing=True, max_num_fields=20)
     except ValueError as error:
-        raise _wrong() from error
-    state = _once(values, "state")
+        raise _redirect_error() from error
+    state = _single_value(values, "state")
     mine = hmac.compare_digest(state.encode(), begun.state.encode())
     if address != begun.redirect_uri or not mine:
-        raise _wrong()
+        raise _redirect_error()
     if "error" in values:
         raise Forbidden("The login was refused at the issuer: begin it again.", code="login_denied")
-    code = _once(values, "code")
+    code = _single_value(values, "code")
     if not 0 < len(code) <= MAX_CODE or not code.isascii():
-        raise _wrong()
+        raise _redirect_error()
     return code
 
 
-def _once(values: dict[str, list[str]], name: str) -> str:
+def _single_value(values: dict[str, list[str]], name: str) -> str:
+    """Return the parameter that occurs exactly once, else an empty text."""
     found = values.get(name, [])
     return found[0] if len(found) == 1 else ""
 
 
-def _wrong() -> Invalid:
+def _redirect_error() -> Invalid:
     return Invalid(
         "this is no redirect of this login: paste the whole address that the browser shows after "
         "you confirmed",

@@ -1,7 +1,7 @@
 """Bounds on what a sandbox's network may open: of the installation, then of an organization.
 
-Pure. `beyond` names what a network opens past a bound, `within` returns the part that a bound
-leaves. Several bounds hold together: each takes away, none gives.
+Pure. `beyond` names what a network opens past a bound, `restrict_network` returns the part that a
+bound leaves. Several bounds hold together: each takes away, none gives.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -94,14 +94,14 @@ def beyond(network: Network, bounds: NetworkBounds) -> tuple[Excess, ...]:
         found.append(Excess("mode", network.mode.value))
     if network.mode is NetworkMode.HOST_ONLY and not bounds.host_only:
         found.append(Excess("mode", network.mode.value))
-    inside = within(network, bounds)
+    inside = restrict_network(network, bounds)
     for field in ("host_ports", "ranges", "ports", "egress", "allowed"):
         left = getattr(inside, field)
         found += [Excess(field, str(one)) for one in getattr(network, field) if one not in left]
     return tuple(found)
 
 
-def within(network: Network, bounds: NetworkBounds) -> Network:
+def restrict_network(network: Network, bounds: NetworkBounds) -> Network:
     """Return the part of a network that a bound leaves. Of `full` that is `limited`, by the rules;
     `host-only` keeps its mode, since `limited` would open public names."""
     limited = network.mode is NetworkMode.FULL and not bounds.full
@@ -113,8 +113,8 @@ def within(network: Network, bounds: NetworkBounds) -> Network:
         ports=tuple(
             one for one in network.ports if one in FULL_PORTS or _has_port(bounds.ports, one)
         ),
-        egress=_permitted(network.egress, bounds.egress),
-        allowed=_permitted(network.allowed, bounds.egress),
+        egress=_keep_permitted(network.egress, bounds.egress),
+        allowed=_keep_permitted(network.allowed, bounds.egress),
     )
 
 
@@ -233,10 +233,10 @@ def withheld(network: Network, bounds: Iterable[Bound]) -> Withheld:
     return tuple((excess, one.whose) for one in bounds for excess in beyond(network, one.bounds))
 
 
-def narrowed(network: Network, bounds: Iterable[Bound]) -> Network:
+def restrict_to_all(network: Network, bounds: Iterable[Bound]) -> Network:
     """Return the part of a network that all bounds leave."""
     for one in bounds:
-        network = within(network, one.bounds)
+        network = restrict_network(network, one.bounds)
     return network
 
 
@@ -247,7 +247,7 @@ def read_bounds(given: Mapping[str, object], *, field: str) -> NetworkBounds:
     name of the whole."""
     known = ("full", "host_ports", "ranges", "ports", "egress", "open_network")
     for name in sorted(given.keys() - set(known)):
-        raise _wrong(field, name, f"there is none; there are {', '.join(known)}")
+        raise _bounds_error(field, name, f"there is none; there are {', '.join(known)}")
     return NetworkBounds(
         _switch(given, field, "full"),
         tuple(_span(one, field, "host_ports") for one in _entries(given, field, "host_ports")),
@@ -273,14 +273,14 @@ def spelled_bounds(bounds: NetworkBounds) -> dict[str, Json]:
 def _switch(given: Mapping[str, object], field: str, name: str) -> bool:
     value = given.get(name, False)
     if not isinstance(value, bool):
-        raise _wrong(field, name, "is true or false")
+        raise _bounds_error(field, name, "is true or false")
     return value
 
 
 def _entries(given: Mapping[str, object], field: str, name: str) -> Sequence[object]:
     found = given.get(name, ())
     if not isinstance(found, list | tuple) or len(found) > max(MAX_ENTRIES, MAX_RULES):
-        raise _wrong(field, name, f"is a list of at most {MAX_ENTRIES}")
+        raise _bounds_error(field, name, f"is a list of at most {MAX_ENTRIES}")
     return found
 
 
@@ -291,7 +291,9 @@ def _span(value: object, field: str, name: str) -> Span:
         span = int(low), int(high or low)
         if 1 <= span[0] <= span[1] <= HIGHEST_PORT:
             return span
-    raise _wrong(field, name, f"lists ports such as 5432 or 8000-8100, not {str(value)[:40]!r}")
+    raise _bounds_error(
+        field, name, f"lists ports such as 5432 or 8000-8100, not {str(value)[:40]!r}"
+    )
 
 
 def _read_ranges(given: Mapping[str, object], field: str) -> tuple[str, ...]:
@@ -299,7 +301,7 @@ def _read_ranges(given: Mapping[str, object], field: str) -> tuple[str, ...]:
     try:
         return tuple(str(one) for one in read_ranges(texts))
     except ValueError as error:
-        raise _wrong(field, "ranges", f"lists private networks: {error}") from error
+        raise _bounds_error(field, "ranges", f"lists private networks: {error}") from error
 
 
 def _read_egress(given: Mapping[str, object], field: str) -> tuple[str, ...]:
@@ -309,11 +311,11 @@ def _read_egress(given: Mapping[str, object], field: str) -> tuple[str, ...]:
     try:
         read_rules(one for one in texts if one != ANY_HOST)
     except Invalid as error:
-        raise _wrong(field, "egress", f"lists rules, or `*`: {error.message}") from error
+        raise _bounds_error(field, "egress", f"lists rules, or `*`: {error.message}") from error
     return tuple(dict.fromkeys(texts))
 
 
-def _wrong(field: str, name: str, why: str) -> Invalid:
+def _bounds_error(field: str, name: str, why: str) -> Invalid:
     return Invalid(f"{field}.{name} {why}", field=f"{field}.{name}")
 
 
@@ -338,21 +340,23 @@ def _ranges(texts: tuple[str, ...]) -> tuple[Range, ...]:
     return read_ranges(texts)
 
 
-def _permitted(texts: tuple[str, ...], permitted: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the rules that are covered; a text that is no rule any more opens nothing."""
+def _keep_permitted(texts: tuple[str, ...], permitted: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the texts that are permitted rules; drop a text that is no rule."""
     if ANY_HOST in permitted:
         return texts
-    return tuple(one for one in texts if one in permitted or _covered(one, permitted))
+    return tuple(one for one in texts if one in permitted or _is_covered(one, permitted))
 
 
-def _covered(text: str, permitted: tuple[str, ...]) -> bool:
+def _is_covered(text: str, permitted: tuple[str, ...]) -> bool:
+    """Report whether the permitted rules cover every rule of a text."""
     with suppress(Invalid):
         most = read_rules(permitted)
-        return all(any(_covers(one, rule) for one in most) for rule in read_rules([text]))
+        return all(any(_covers_rule(one, rule) for one in most) for rule in read_rules([text]))
     return False
 
 
-def _covers(most: EgressRule, rule: EgressRule) -> bool:
+def _covers_rule(most: EgressRule, rule: EgressRule) -> bool:
+    """Report whether a permitted rule covers another rule."""
     if most.host != rule.host and (
         rule.host.startswith("*.") or not host_matches(most.host, rule.host)
     ):

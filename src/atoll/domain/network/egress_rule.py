@@ -79,14 +79,14 @@ def read_rule(text: str, *, origin: str = "profile") -> EgressRule:
     """Return one rule. Raises `Invalid`."""
     found = _RULE.fullmatch(text)
     if found is None:
-        raise _wrong(text, "write host, host:port, *.host, http://host/path or preset:NAME")
+        raise _rule_error(text, "write host, host:port, *.host, http://host/path or preset:NAME")
     plain = found["scheme"] == "http"
     path = found["path"] or "/"
     if not plain and (found["methods"] or path != "/"):
-        raise _wrong(text, "methods and paths are seen in plain http:// only")
+        raise _rule_error(text, "methods and paths are seen in plain http:// only")
     ports = tuple(int(port) for port in (found["ports"] or ("80" if plain else "443")).split(","))
     if len(ports) > MAX_PORTS or not all(1 <= port <= 65535 for port in ports):
-        raise _wrong(text, "ports lie in 1 to 65535")
+        raise _rule_error(text, "ports lie in 1 to 65535")
     methods = tuple(found["methods"].split(",")) if found["methods"] else ()
     paths = () if path == "/" else (path,)
     return EgressRule(read_pattern(found["host"]), ports, methods, paths, origin)
@@ -98,13 +98,13 @@ def read_pattern(text: str) -> str:
     try:
         host = canonical_host(text.removeprefix("*."))
     except ValueError as error:
-        raise _wrong(text, "that is no host name") from error
+        raise _rule_error(text, "that is no host name") from error
     if ":" in host or host.rpartition(".")[2].isdigit():
-        raise _wrong(text, "rules name hosts, not addresses")
+        raise _rule_error(text, "rules name hosts, not addresses")
     if wild and _suffixes().is_public(host):
-        raise _wrong(text, f"anybody can have a name below {host}; name the hosts you mean")
+        raise _rule_error(text, f"anybody can have a name below {host}; name the hosts you mean")
     if "." not in host:
-        raise _wrong(text, "a host has at least one dot")
+        raise _rule_error(text, "a host has at least one dot")
     return f"*.{host}" if wild else host
 
 
@@ -116,5 +116,5 @@ def _suffixes() -> "PublicSuffixList":
     return PublicSuffixList(accept_unknown=True)
 
 
-def _wrong(text: str, why: str) -> Invalid:
+def _rule_error(text: str, why: str) -> Invalid:
     return Invalid(f"{text[:120]!r} is no egress rule: {why}.", field="egress")

@@ -47,8 +47,8 @@ def read_listening(text: str) -> tuple[int, ...]:
     return tuple(sorted(found)[:MAX_PORTS])
 
 
-def chosen(ports: tuple[int, ...]) -> frozenset[int]:
-    """Return the ports that a program chose itself: those are worth a word."""
+def non_ephemeral_ports(ports: tuple[int, ...]) -> frozenset[int]:
+    """Return the ports below the ephemeral range: programs choose those on purpose."""
     return frozenset(port for port in ports if port < FIRST_EPHEMERAL)
 
 

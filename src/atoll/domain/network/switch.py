@@ -30,11 +30,11 @@ class NetworkChange:
     ranges: tuple[str, ...] | None = None
 
 
-def changed(network: Network, change: NetworkChange) -> Network:
+def change_network(network: Network, change: NetworkChange) -> Network:
     """Return the network after the change. Raises `Invalid` with `field`."""
     read_rules(change.allow, origin="owner")
     denied = tuple(read_pattern(text) for text in change.deny)
-    forgotten = {*change.forget, *(_plain(text) for text in change.forget)}
+    forgotten = {*change.forget, *(_normalize_host(text) for text in change.forget)}
     kept = [one for one in network.allowed if one not in forgotten]
     barred = [one for one in network.denied if one not in forgotten]
     # The later request takes precedence: allowing a host ends its denial, and the other way round.
@@ -76,7 +76,7 @@ def rules_of(network: Network) -> tuple[EgressRule, ...]:
     return tuple(found)
 
 
-def told(network: Network) -> dict[str, Json]:
+def event_fields(network: Network) -> dict[str, Json]:
     """Return the payload fields of its event."""
     return {
         "mode": network.mode.value,
@@ -94,7 +94,8 @@ def _about(text: str, denied: Sequence[str]) -> bool:
     return all(any(host_matches(one, rule.host) for one in denied) for rule in rules)
 
 
-def _plain(text: str) -> str:
+def _normalize_host(text: str) -> str:
+    """Return a host pattern in its normal form; other text unchanged."""
     try:
         return read_pattern(text)
     except Invalid:

@@ -62,7 +62,7 @@ def score_of(query: SearchQuery, title: str, text: str = "") -> int | None:
     if name.startswith(query.whole):
         return 1
     if all(word in name for word in query.words):
-        begins = any(part.startswith(query.words[0]) for part in _parts(name))
+        begins = any(part.startswith(query.words[0]) for part in _split_words(name))
         return 2 if begins else 3
     both = f"{name}\n{rest}"
     return 4 if all(word in both for word in query.words) else None
@@ -80,11 +80,11 @@ def snippet(query: SearchQuery, text: str) -> str:
     return f"{before}{part}{'…' if begin + MAX_SNIPPET < len(plain) else ''}"
 
 
-def ranked(hits: Iterable[Hit], limit: int) -> list[Hit]:
+def rank_hits(hits: Iterable[Hit], limit: int) -> list[Hit]:
     """Return the best hits: those that fit best, then the newest."""
     newest = sorted(hits, key=lambda one: one.at or _NEVER, reverse=True)
     return sorted(newest, key=lambda one: one.score)[:limit]
 
 
-def _parts(name: str) -> list[str]:
+def _split_words(name: str) -> list[str]:
     return "".join(one if one.isalnum() else " " for one in name).split()

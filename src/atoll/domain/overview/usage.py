@@ -138,12 +138,12 @@ def bucket_of(at: datetime, width: timedelta) -> datetime:
 def counts_of(event: Event) -> DoorCounts:
     """Return what one event of a door counts. Merged entries count what they stand for."""
     payload = event.payload
-    merged = _number(payload.get("times")) + _number(payload.get("unrecorded"))
+    merged = _read_count(payload.get("times")) + _read_count(payload.get("unrecorded"))
     # An entry that is nothing but sums has neither an outcome nor a code of its own.
     own = int("times" not in payload and ("outcome" in payload or "code" in payload))
     refused = event.event_type == "door.refused"
     sums = {
-        name: _number(payload.get(name)) + _number(payload.get(f"unrecorded_{name}"))
+        name: _read_count(payload.get(name)) + _read_count(payload.get(f"unrecorded_{name}"))
         for name in _FIELDS
     }
     requests = 0 if refused else own + merged
@@ -176,7 +176,8 @@ def total(points: Sequence[UsagePoint]) -> tuple[Gauges, DoorCounts]:
     return standing, counts
 
 
-def _number(value: object) -> int:
+def _read_count(value: object) -> int:
+    """Return a count from 0 to `MAX_COUNT`; 0 for any other value."""
     if isinstance(value, bool) or not isinstance(value, int):
         return 0
     return min(max(value, 0), MAX_COUNT)

@@ -59,7 +59,7 @@ def read_claims(realm: Realm, claims: Mapping[str, object]) -> ClaimedPerson:
     subject = claims.get("sub")
     if not isinstance(subject, str) or not 0 < len(subject) <= MAX_SUBJECT:
         raise Unauthenticated("the provider does not say who logged in", code="login_refused")
-    given = _texts(_at(claims, realm.claim_role))
+    given = _texts(_find_claim(claims, realm.claim_role))
     mapped = {realm.roles[one] for one in given if one in realm.roles}
     sovereign = not realm.organization and (SOVEREIGN_ADMIN in mapped or SOVEREIGN_ADMIN in given)
     email = _email(claims, realm)
@@ -67,8 +67,8 @@ def read_claims(realm: Realm, claims: Mapping[str, object]) -> ClaimedPerson:
         subject,
         _name(claims, realm, email),
         email,
-        _groups(_at(claims, realm.claim_groups)),
-        _roles(realm, given, mapped - {SOVEREIGN_ADMIN}, _at(claims, realm.claim_org)),
+        _groups(_find_claim(claims, realm.claim_groups)),
+        _roles(realm, given, mapped - {SOVEREIGN_ADMIN}, _find_claim(claims, realm.claim_org)),
         sovereign,
     )
 
@@ -103,7 +103,7 @@ def _roles(
     return found
 
 
-def _at(claims: Mapping[str, object], path: str) -> object:
+def _find_claim(claims: Mapping[str, object], path: str) -> object:
     """Return the claim of this name; a dot in the name leads into an object."""
     if path in claims:
         return claims[path]
@@ -131,14 +131,14 @@ def _groups(value: object) -> tuple[str, ...]:
 
 def _email(claims: Mapping[str, object], realm: Realm) -> str:
     """Return the email address, which counts only when the provider has verified it."""
-    found = _at(claims, realm.claim_email)
+    found = _find_claim(claims, realm.claim_email)
     verified = claims.get("email_verified") is True
     return found if verified and isinstance(found, str) and _EMAIL.fullmatch(found) else ""
 
 
 def _name(claims: Mapping[str, object], realm: Realm, email: str) -> str:
     """Return the first name that may be shown."""
-    for one in (_at(claims, realm.claim_name), claims.get("preferred_username"), email):
+    for one in (_find_claim(claims, realm.claim_name), claims.get("preferred_username"), email):
         if isinstance(one, str) and len(one) <= MAX_NAME:
             try:
                 return printable_name(one)

@@ -64,26 +64,26 @@ class LoginBook:
     name: str = ""
 
 
-def _live(grants: tuple[Grant, ...], now: datetime) -> tuple[Grant, ...]:
+def _drop_expired(grants: tuple[Grant, ...], now: datetime) -> tuple[Grant, ...]:
     return tuple(grant for grant in grants if grant.expires_at > now)
 
 
 def with_ticket(book: LoginBook, secret: str, now: datetime) -> LoginBook:
     """Return the book with one more ticket, good for 10 minutes; past 32 the oldest are dropped."""
     ticket = Grant(fingerprint(secret), now + TICKET_LIFE)
-    return replace(book, tickets=(*_live(book.tickets, now), ticket)[-MAX_TICKETS:])
+    return replace(book, tickets=(*_drop_expired(book.tickets, now), ticket)[-MAX_TICKETS:])
 
 
 def redeem(book: LoginBook, ticket: str, session: str, now: datetime) -> LoginBook | None:
     """Return the book after `ticket` was traded for `session`, or None when the ticket is unknown,
     used or too old. Past 256 sessions the oldest are logged out."""
     mark = fingerprint(ticket)
-    live = _live(book.tickets, now)
+    live = _drop_expired(book.tickets, now)
     left = tuple(grant for grant in live if grant.fingerprint != mark)
     if len(left) == len(live):
         return None
     opened = Grant(fingerprint(session), now + SESSION_LIFE)
-    sessions = (*_live(book.sessions, now), opened)[-MAX_SESSIONS:]
+    sessions = (*_drop_expired(book.sessions, now), opened)[-MAX_SESSIONS:]
     return replace(book, tickets=left, sessions=sessions)
 
 

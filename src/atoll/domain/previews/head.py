@@ -88,8 +88,10 @@ def upgrade_of(method: str, headers: Headers) -> bytes | None:
 
     Raises `Invalid` for one with a body, and for one that would hide further requests.
     """
-    tokens = {one.strip().lower() for one in b",".join(_all(headers, b"connection")).split(b",")}
-    named = _all(headers, b"upgrade")
+    tokens = {
+        one.strip().lower() for one in b",".join(_values_of(headers, b"connection")).split(b",")
+    }
+    named = _values_of(headers, b"upgrade")
     if b"upgrade" not in tokens or not named:
         return None
     wanted = named[0].strip()
@@ -125,14 +127,14 @@ def inner_headers(headers: Headers, outside: Outside, *, upgrade: bytes | None) 
     """
     named = _named_by_connection(headers)
     kept = [
-        (name, _inside(name, value, outside))
+        (name, _rewrite_request_value(name, value, outside))
         for name, value in headers
         if name not in _NOT_IN
         and name not in named
         and not name.startswith(_OWN_HEADERS)
         and not (name == b"authorization" and _OWN_TOKEN in value)
     ]
-    cookies = b"; ".join(_others(b";".join(_all(headers, b"cookie"))))
+    cookies = b"; ".join(_others(b";".join(_values_of(headers, b"cookie"))))
     scheme, _, host = outside.origin.partition(b"://")
     return (
         (b"host", outside.inner_host),
@@ -155,7 +157,7 @@ def outer_headers(headers: Headers, outside: Outside, *, upgraded: bool = False)
     not_out = _NOT_OUT | {b"content-length"} if chunked or upgraded else _NOT_OUT
     host = _PORT_AT_END.sub(b"", outside.origin.partition(b"://")[2])
     kept = [
-        (name, _outside(name, value, outside))
+        (name, _rewrite_response_value(name, value, outside))
         for name, value in headers
         if name not in not_out
         and name not in named
@@ -172,7 +174,8 @@ def frame_policy(outside: Outside) -> bytes:
     return " ".join(("frame-ancestors 'self'", *outside.framed_by)).encode()
 
 
-def _inside(name: bytes, value: bytes, outside: Outside) -> bytes:
+def _rewrite_request_value(name: bytes, value: bytes, outside: Outside) -> bytes:
+    """Return a request header's value with the preview's origin replaced by the inner one."""
     own = outside.origin
     if name == b"origin" and value == own:
         return b"http://" + outside.inner_host
@@ -181,7 +184,8 @@ def _inside(name: bytes, value: bytes, outside: Outside) -> bytes:
     return value
 
 
-def _outside(name: bytes, value: bytes, outside: Outside) -> bytes:
+def _rewrite_response_value(name: bytes, value: bytes, outside: Outside) -> bytes:
+    """Return a response header's value with the inner origin replaced by the preview's."""
     if name not in {b"location", b"content-location"}:
         return value
     match = _INNER.match(value)
@@ -211,11 +215,12 @@ def _others(cookies: bytes) -> Iterator[bytes]:
             yield stripped
 
 
-def _all(headers: Iterable[tuple[bytes, bytes]], wanted: bytes) -> list[bytes]:
+def _values_of(headers: Iterable[tuple[bytes, bytes]], wanted: bytes) -> list[bytes]:
+    """Return the values of every header of this name."""
     return [value for name, value in headers if name == wanted]
 
 
 def _named_by_connection(headers: Headers) -> frozenset[bytes]:
     """Return the headers that a sender declares to be of its connection."""
-    tokens = b",".join(_all(headers, b"connection")).split(b",")
+    tokens = b",".join(_values_of(headers, b"connection")).split(b",")
     return frozenset(one.strip().lower() for one in tokens) - {b"close", b"keep-alive", b"upgrade"}

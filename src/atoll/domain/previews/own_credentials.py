@@ -41,7 +41,7 @@ def words_in(texts: Iterable[bytes]) -> frozenset[str]:
     for text in texts:
         for view in views_of(text):
             for word in _WORD.findall(view):
-                found.update(_parts(word.decode("ascii")))
+                found.update(_secret_candidates(word.decode("ascii")))
         if len(found) > MAX_WORDS:
             raise Forbidden("the head of this request has too many words", code="own_credential")
     return frozenset(found)
@@ -56,7 +56,7 @@ def views_of(text: bytes) -> Iterator[bytes]:
         seen.add(plain)
     for view in tuple(seen):
         for word in _BASE64.findall(view):
-            seen.update(_decoded(word))
+            seen.update(_decode_base64(word))
     yield from seen
 
 
@@ -64,10 +64,10 @@ def holder(credentials: Iterable[bytes]) -> Holds:
     """Return the report on texts that contain one of these credentials."""
     own = tuple(one for one in credentials if len(one) >= SHORTEST)
 
-    def holds(text: bytes) -> bool:
+    def holds_own(text: bytes) -> bool:
         return bool(own) and any(one in view for view in views_of(text) for one in own)
 
-    return holds
+    return holds_own
 
 
 def without_own(headers: Headers, holds: Holds) -> Headers:
@@ -79,7 +79,7 @@ def without_own(headers: Headers, holds: Holds) -> Headers:
             parts = [part for part in value.split(b";") if not holds(part)]
             value = b";".join(parts)
         elif name == PROTOCOLS:
-            value = b", ".join(one for one in _listed(value) if not _is_own(one, holds))
+            value = b", ".join(one for one in _split_list(value) if not _is_own(one, holds))
         elif holds(value):
             continue
         if value.strip():
@@ -103,7 +103,7 @@ def target_without_own(path: bytes, query: bytes, holds: Holds) -> bytes:
     return path + (b"?" + left if left else b"")
 
 
-def _listed(value: bytes) -> Iterator[bytes]:
+def _split_list(value: bytes) -> Iterator[bytes]:
     yield from (one.strip() for one in value.split(b",") if one.strip())
 
 
@@ -111,8 +111,8 @@ def _is_own(protocol: bytes, holds: Holds) -> bool:
     return protocol.lower().startswith(OWN_PROTOCOL) or holds(protocol)
 
 
-def _decoded(word: bytes) -> Iterator[bytes]:
-    """Yield what a word says in base64, in either alphabet, where that is text."""
+def _decode_base64(word: bytes) -> Iterator[bytes]:
+    """Yield the text that a word encodes in base64, in either alphabet."""
     plain = word.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
     try:
         found = base64.b64decode(plain + b"=" * (-len(plain) % 4))
@@ -122,7 +122,7 @@ def _decoded(word: bytes) -> Iterator[bytes]:
         yield found
 
 
-def _parts(word: str) -> Iterator[str]:
+def _secret_candidates(word: str) -> Iterator[str]:
     """Yield a word, its pieces between dots, and the ends of each that have a secret's length."""
     yield word
     for piece in {word, *word.split("."), *word.split("~")}:

@@ -114,36 +114,40 @@ def step(preview: Preview, stimulus: Stimulus, now: datetime) -> tuple[Preview, 
     match stimulus:
         case Build(sha):
             built = replace(preview, sha=sha or preview.sha, reason=None, terminal_id=None)
-            return _entered(built, PreviewState.BUILDING, now)
+            return _enter_state(built, PreviewState.BUILDING, now)
         case PreviewRemoved():
             if preview.state is PreviewState.GONE:
                 return preview, None
-            return _entered(replace(preview, reason=None), PreviewState.GONE, now)
+            return _enter_state(replace(preview, reason=None), PreviewState.GONE, now)
         case BuildRefused(reason):
-            return _ended(preview, reason, now)
+            return _fail_build(preview, reason, now)
         case SetupSeen(state, terminal_id, reason):  # pragma: no branch - the cases are all
-            return _seen(preview, state, replace(preview, terminal_id=terminal_id), reason, now)
+            return _step_setup(
+                preview, state, replace(preview, terminal_id=terminal_id), reason, now
+            )
 
 
-def _seen(
+def _step_setup(
     preview: Preview, state: SetupState, after: Preview, reason: str | None, now: datetime
 ) -> tuple[Preview, str | None]:
+    """Return the preview after its set-up reported a state, and the event to append."""
     if preview.state is not PreviewState.BUILDING:
         return preview, None
     match state:
         case SetupState.NONE | SetupState.DONE:
-            return _entered(after, PreviewState.READY, now)
+            return _enter_state(after, PreviewState.READY, now)
         case SetupState.FAILED:
-            return _ended(after, reason or "The set-up failed.", now)
+            return _fail_build(after, reason or "The set-up failed.", now)
         case SetupState.WAITING | SetupState.RUNNING:  # pragma: no branch - the cases are all
             return after, None
 
 
-def _ended(preview: Preview, reason: str, now: datetime) -> tuple[Preview, str | None]:
+def _fail_build(preview: Preview, reason: str, now: datetime) -> tuple[Preview, str | None]:
     if preview.state is not PreviewState.BUILDING:
         return preview, None
-    return _entered(replace(preview, reason=reason[:MAX_REASON]), PreviewState.FAILED, now)
+    return _enter_state(replace(preview, reason=reason[:MAX_REASON]), PreviewState.FAILED, now)
 
 
-def _entered(preview: Preview, state: PreviewState, now: datetime) -> tuple[Preview, str]:
+def _enter_state(preview: Preview, state: PreviewState, now: datetime) -> tuple[Preview, str]:
+    """Return the preview in a state, and the kind of its event."""
     return replace(preview, state=state, updated_at=now), f"preview.{state}"

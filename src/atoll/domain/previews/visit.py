@@ -65,14 +65,15 @@ def link_ends(now: datetime, seconds: int, login_ends_at: datetime | None) -> da
     for more than a day."""
     if not 1 <= seconds <= MAX_LINK_SECONDS:
         raise Invalid("a link lives between a second and a day", field="ttl")
-    return _capped(now + timedelta(seconds=seconds), login_ends_at)
+    return _cap_time(now + timedelta(seconds=seconds), login_ends_at)
 
 
-def opened(ticket: Visit, mark: str, now: datetime) -> Visit:
+def open_visit(ticket: Visit, mark: str, now: datetime) -> Visit:
     """Return the visit that a ticket is traded for; `mark` is the fingerprint of its secret."""
-    ends = _capped(now + VISIT_LIFE, ticket.login_ends_at)
+    ends = _cap_time(now + VISIT_LIFE, ticket.login_ends_at)
     return replace(ticket, mark=mark, is_ticket=False, created_at=now, expires_at=ends)
 
 
-def _capped(at: datetime, most: datetime | None) -> datetime:
+def _cap_time(at: datetime, most: datetime | None) -> datetime:
+    """Return a time, or the latest allowed one if that is earlier."""
     return at if most is None else min(at, most)

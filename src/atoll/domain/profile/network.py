@@ -10,7 +10,7 @@ from atoll.domain.network.egress import read_ranges
 from atoll.domain.network.egress_rule import read_rules
 from atoll.domain.network.network import Network
 from atoll.domain.profile.profile import Safety
-from atoll.domain.profile.yaml_fields import Fields, text, whole
+from atoll.domain.profile.yaml_fields import Fields, read_text, read_whole_number
 from atoll.domain.profile.yaml_tree import Node
 from atoll.wire.words.networks import NetworkMode
 
@@ -80,7 +80,7 @@ def safety_document(safety: Safety) -> dict[str, Json]:
 
 
 def _egress(node: Node) -> str:
-    value = text(node)
+    value = read_text(node)
     try:
         read_rules([value])
     except Invalid as err:
@@ -89,11 +89,11 @@ def _egress(node: Node) -> str:
 
 
 def _port(node: Node) -> int:
-    return whole(node, least=1, most=65535)
+    return read_whole_number(node, least=1, most=65535)
 
 
 def _range(node: Node) -> str:
-    value = text(node)
+    value = read_text(node)
     try:
         read_ranges([value])
     except ValueError as err:
@@ -104,7 +104,7 @@ def _range(node: Node) -> str:
 def _command(node: Node) -> tuple[str, ...]:
     if not isinstance(node.value, list) or not 1 <= len(node.value) <= MAX_WORDS:
         raise node.wrong("must be a list of words: the program and its arguments")
-    words = tuple(text(item) for item in node.value)
+    words = tuple(read_text(item) for item in node.value)
     if not words[0] or any("\n" in word or len(word) > 1000 for word in words):
         raise node.wrong("must be words without line ends, the first one a program")
     return words

@@ -8,7 +8,7 @@ from atoll.domain.event import Json
 from atoll.domain.hosts.host import HourlyCost
 from atoll.domain.hosts.reading import read_cost
 from atoll.domain.profile.profile import Profile
-from atoll.domain.profile.yaml_fields import Fields, choice, matching, number, text
+from atoll.domain.profile.yaml_fields import Fields, choice, matching, read_number, read_text
 from atoll.domain.profile.yaml_tree import Node
 from atoll.domain.routes.policy import Constraints, RoutePolicy, named_backends, read_policy
 from atoll.wire.words.routes import MAX_READY_MS, ExecutionMode, Strategy
@@ -34,7 +34,7 @@ def read_extension(node: Node | None) -> str:
     """Return the extension of a profile, empty when it names none."""
     if node is None:
         return ""
-    value = text(node)
+    value = read_text(node)
     try:
         return extension_name(value)
     except Invalid as err:
@@ -117,7 +117,7 @@ def _constraints(part: Fields | None) -> Constraints:
         region=_maybe_word(part.take("region")),
         gpu=_maybe_word(part.take("gpu")),
         max_ready_ms=part.whole("max_ready_ms", least=1, most=MAX_READY_MS),
-        min_success=None if least is None else number(least, least=0, most=1),
+        min_success=None if least is None else read_number(least, least=0, most=1),
         execution_mode=None if mode is None else choice(mode, ExecutionMode),
     )
     part.done()
@@ -130,7 +130,7 @@ def _cost(node: Node | None) -> HourlyCost | None:
     value = node.value
     plain = isinstance(value, int | float) and not isinstance(value, bool)
     try:
-        return read_cost(f"{Decimal(str(value)):f}" if plain else text(node))
+        return read_cost(f"{Decimal(str(value)):f}" if plain else read_text(node))
     except Invalid as err:
         raise node.wrong(f"is wrong: {err.message}") from err
 

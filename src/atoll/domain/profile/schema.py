@@ -30,7 +30,7 @@ from atoll.domain.profile.profile import (
 )
 from atoll.domain.profile.route import read_extension, read_route, route_document
 from atoll.domain.profile.tools import read_tools, tools_document
-from atoll.domain.profile.yaml_fields import Fields, choice, matching, number, text
+from atoll.domain.profile.yaml_fields import Fields, choice, matching, read_number, read_text
 from atoll.domain.profile.yaml_tree import Node, read_tree
 from atoll.domain.wall.environment import read_env
 from atoll.domain.wall.resources import Resources
@@ -187,7 +187,7 @@ def _ttl_document(ttl: Ttl) -> dict[str, Json]:
 
 
 def _identity(node: Node) -> str:
-    value = text(node)
+    value = read_text(node)
     try:
         return profile_id(value)
     except Invalid as err:
@@ -251,7 +251,7 @@ def _resources(part: Fields | None) -> Resources:
         return Resources()
     cpu = part.take("cpu")
     resources = Resources(
-        cpu=None if cpu is None else number(cpu, least=0.01, most=1024),
+        cpu=None if cpu is None else read_number(cpu, least=0.01, most=1024),
         memory_mb=part.whole("memory_mb", least=16, most=4 << 20),
         pids=part.whole("pids", least=8, most=1 << 20),
         ptys=part.whole("ptys", least=1, most=4096),
@@ -288,7 +288,7 @@ def _reach(part: Fields | None) -> Reach:
 
 def _repo(node: Node) -> Repo:
     part = Fields(node)
-    repo = Repo(text(part.need("repo_url")), part.words("branch"), part.words("path"))
+    repo = Repo(read_text(part.need("repo_url")), part.words("branch"), part.words("path"))
     part.done()
     return repo
 
@@ -302,7 +302,7 @@ def _shell(node: Node | None) -> tuple[str, ...]:
         return ("/bin/bash",)
     if not isinstance(node.value, list) or not 1 <= len(node.value) <= 50:
         raise node.wrong("must be a list: the program and its arguments")
-    return tuple(text(item) for item in node.value)
+    return tuple(read_text(item) for item in node.value)
 
 
 def _env(fields: Fields) -> tuple[tuple[str, str], ...]:
@@ -311,7 +311,7 @@ def _env(fields: Fields) -> tuple[tuple[str, str], ...]:
         return ()
     if not isinstance(node.value, dict):
         raise node.wrong("must be a mapping of names to text")
-    pairs = [(name, text(value)) for name, value in node.value.items()]
+    pairs = [(name, read_text(value)) for name, value in node.value.items()]
     try:
         return read_env(pairs)
     except Invalid as err:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
-from atoll.domain.profile.yaml_fields import Fields, choice, matching, text, whole
+from atoll.domain.profile.yaml_fields import Fields, choice, matching, read_text, read_whole_number
 from atoll.domain.profile.yaml_tree import Node
 from atoll.domain.tools.rule import ChildQuota, ProfileTools, ToolTransport
 from atoll.domain.tools.uri import path_of
@@ -35,7 +35,7 @@ def read_tools(part: Fields | None) -> ProfileTools:
         enabled=part.switch("enabled", True),
         namespaces=part.listed("namespaces", _namespace),
         rules=_rules(part.take("tools")),
-        watch=part.items("watch", _watched),
+        watch=part.items("watch", _read_watch_path),
         children=_children(part.part("children")),
         transport=part.choice("transport", ToolTransport.HTTP),
     )
@@ -69,15 +69,15 @@ def _rules(node: Node | None) -> dict[str, ToolRule]:
 def _children(part: Fields | None) -> ChildQuota | None:
     if part is None:
         return None
-    live = whole(part.need("live"), least=1, most=MAX_LIVE)
+    live = read_whole_number(part.need("live"), least=1, most=MAX_LIVE)
     per_hour = part.whole("per_hour", least=1, most=MAX_PER_HOUR)
     depth = part.whole("depth", least=1, most=MAX_DEPTH)
     part.done()
     return ChildQuota(live, per_hour or live, depth or 1)
 
 
-def _watched(node: Node) -> str:
-    value = text(node)
+def _read_watch_path(node: Node) -> str:
+    value = read_text(node)
     try:
         return path_of(f"{_SCHEME}://{value}", _SCHEME)
     except Invalid as error:

@@ -76,12 +76,12 @@ class Fields:
     def text(self, name: str, default: str) -> str:
         """Return a field of text."""
         node = self.take(name)
-        return default if node is None else text(node)
+        return default if node is None else read_text(node)
 
     def words(self, name: str, default: str | None = None) -> str | None:
         """Return a field of text that may be absent."""
         node = self.take(name)
-        return default if node is None else text(node)
+        return default if node is None else read_text(node)
 
     def choice(self, name: str, default: _Choice) -> _Choice:
         """Return a field that is one of an enum's words."""
@@ -105,7 +105,7 @@ class Fields:
     def whole(self, name: str, *, least: int, most: int) -> int | None:
         """Return a whole number within bounds."""
         node = self.take(name)
-        return None if node is None else whole(node, least=least, most=most)
+        return None if node is None else read_whole_number(node, least=least, most=most)
 
     def items(self, name: str, read: Callable[[Node], _Item]) -> tuple[_Item, ...]:
         """Return a list, each item read by `read`; an absent one is empty."""
@@ -127,7 +127,7 @@ class Fields:
             return ()
         if not isinstance(node.value, dict) or len(node.value) > MAX_ITEMS:
             raise node.wrong(f"must be a mapping of at most {MAX_ITEMS} words to text")
-        return tuple(sorted((key, text(value)) for key, value in node.value.items()))
+        return tuple(sorted((key, read_text(value)) for key, value in node.value.items()))
 
     def left(self) -> tuple[tuple[str, Node], ...]:
         """Return the fields that were not taken."""
@@ -139,7 +139,7 @@ class Fields:
             raise node.wrong(f"is not a known field ({name[:80]!r})")
 
 
-def text(node: Node) -> str:
+def read_text(node: Node) -> str:
     """Return text of at most 4000 characters, printable but for newlines and tabs."""
     value = node.value
     if not isinstance(value, str) or len(value) > MAX_TEXT:
@@ -154,7 +154,7 @@ def matching(pattern: re.Pattern[str], wanted: str) -> Callable[[Node], str]:
     error."""
 
     def read(node: Node) -> str:
-        value = text(node)
+        value = read_text(node)
         if not pattern.fullmatch(value):
             raise node.wrong(f"must be {wanted}, not {value[:60]!r}")
         return value
@@ -181,7 +181,7 @@ def seconds(node: Node) -> int:
         raise node.wrong(f"is wrong: {err}") from err
 
 
-def whole(node: Node, *, least: int, most: int) -> int:
+def read_whole_number(node: Node, *, least: int, most: int) -> int:
     """Return a whole number within bounds."""
     value = node.value
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
@@ -189,7 +189,7 @@ def whole(node: Node, *, least: int, most: int) -> int:
     return value
 
 
-def number(node: Node, *, least: float, most: float) -> float:
+def read_number(node: Node, *, least: float, most: float) -> float:
     """Return a number within bounds."""
     value = node.value
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:

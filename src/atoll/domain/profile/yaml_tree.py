@@ -91,7 +91,7 @@ class _Builder:
         before = self._nodes
         if isinstance(event, yaml.ScalarEvent):
             plain = event.style is None or event.style == ""
-            made = Node(_plain(event.value) if plain else event.value, path, line, column)
+            made = Node(_resolve_scalar(event.value) if plain else event.value, path, line, column)
         elif isinstance(event, yaml.SequenceStartEvent):
             made = Node(self._list(path, depth), path, line, column)
         else:
@@ -164,7 +164,8 @@ def _depth(node: Node) -> int:
     return 1 + max(map(_depth, inner), default=0) if isinstance(inner, list) else 0
 
 
-def _plain(text: str) -> Scalar:
+def _resolve_scalar(text: str) -> Scalar:
+    """Return the value of an unquoted scalar: a constant, a number or text."""
     if text in _WORDS:
         return _WORDS[text]
     if _INT.match(text):

@@ -31,10 +31,10 @@ def forms(value: str) -> frozenset[bytes]:
     found.update(_base64(plain))
     if len(plain) <= LONG_VALUE:
         found.update(_hexadecimal(plain))
-        found.update(_quoted(value))
+        found.update(_quote_all_ways(value))
         found.update(_twice_quoted(value))
         found.update(_as_entities(value))
-        found.update(_turned(value))
+        found.update(_rearrange(value))
         found.add(_as_characters(plain))
     return frozenset(form for form in found if len(form) >= SHORTEST)
 
@@ -97,8 +97,8 @@ def _hexadecimal(plain: bytes) -> Iterator[bytes]:
             yield " ".join(([digits[:2]] if first else []) + groups).encode()
 
 
-def _quoted(value: str) -> Iterator[bytes]:
-    """Return the spellings in URLs, JSON, shells and source code."""
+def _quote_all_ways(value: str) -> Iterator[bytes]:
+    """Yield the spellings in URLs, JSON, shells and source code."""
     for text in {
         quote(value, safe=""),
         quote(value),
@@ -154,8 +154,8 @@ def _as_characters(plain: bytes) -> bytes:
     return "".join(f"{each:>4}" for each in spelled).lstrip().encode()
 
 
-def _turned(value: str) -> Iterator[bytes]:
-    """Return the value reversed, with its characters set apart, and as UTF-16."""
+def _rearrange(value: str) -> Iterator[bytes]:
+    """Yield the value reversed, with its characters set apart, and as UTF-16."""
     for text in (value[::-1], " ".join(value), "\n".join(value), "-".join(value)):
         yield text.encode("utf-8", "surrogatepass")
     yield value.encode("utf-16-le", "surrogatepass")[:-1]

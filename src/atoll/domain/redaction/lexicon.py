@@ -69,10 +69,12 @@ class Lexicon:
         own = find_shapes(data) if drawn else ((), len(data))
         live = [(own[1], len(data) - own[1])] if own[1] < len(data) else []
         if self._exact:
-            return self._all(data, own[0], live, drawn=drawn)
-        return Findings(joined(own[0]), tuple(live)) if own[0] or live else NOTHING
+            return self._find_all(data, own[0], live, drawn=drawn)
+        return Findings(merge_spans(own[0]), tuple(live)) if own[0] or live else NOTHING
 
-    def _all(self, data: bytes, own: Iterable[Span], live: list[Span], *, drawn: bool) -> Findings:
+    def _find_all(
+        self, data: bytes, own: Iterable[Span], live: list[Span], *, drawn: bool
+    ) -> Findings:
         """Return the named secrets, and what was found already: intervals, and what is live."""
         exact = self._exact.sight(data)
         view = View(data)
@@ -80,28 +82,28 @@ class Lexicon:
         if exact.live_from < len(data):
             live.append((exact.live_from, len(data) - exact.live_from))
         if len(view.shown) < len(data):
-            spans += self._folded(view, view.shown, live)
+            spans += self._find_folded(view, view.shown, live)
         elif ends_in_dump(view.shown):
             # In one row nothing is folded yet; what is unfinished may be.
-            self._folded(view, view.shown[-self._stripped.longest - LONGEST_MARGIN :], live)
+            self._find_folded(view, view.shown[-self._stripped.longest - LONGEST_MARGIN :], live)
         if not drawn:
-            return Findings(joined(spans), tuple(live))
+            return Findings(merge_spans(spans), tuple(live))
         if moves_back(view.data):
             over, begun = Rows(view.data, self._stripped.longest).find(self._stripped)
             spans += over
             live += begun
         # A row read from its middle shows other text: what is undecided needs its row's beginning.
         undecided = min((begin for begin, _ in live), default=len(data))
-        return Findings(joined(spans), tuple(live), row_begin(data, undecided))
+        return Findings(merge_spans(spans), tuple(live), row_begin(data, undecided))
 
-    def _folded(self, view: View, shown: bytes, live: list[Span]) -> list[Span]:
+    def _find_folded(self, view: View, shown: bytes, live: list[Span]) -> list[Span]:
         """Return the intervals of what stands in the last part of what is shown, and add to `live`
         what is unfinished there."""
         sighting = self._stripped.sight_folded(shown)
         if size := len(shown) - sighting.live_from:
             there = min(size, HEAD - 1) if sighting.is_short else size
             live.append((view.begin_of_last(size), there))
-        spans = [*view.spans(joined(sighting.spans))] if sighting.spans else []
+        spans = [*view.spans(merge_spans(sighting.spans))] if sighting.spans else []
         return [*spans, *(span for pieces in sighting.folded for span in view.folded(pieces))]
 
     def context(self, data: bytes, at: int) -> bytes:
@@ -110,7 +112,7 @@ class Lexicon:
 
     def mask(self, data: bytes, spans: Iterable[Span]) -> bytes:
         """Return asterisks for these intervals, as wide on a screen as what they hide."""
-        return mask(data, spans, starred=_starred)
+        return mask(data, spans, starred=_star_out)
 
     def redact(self, data: bytes) -> bytes:
         """Return a whole text with every secret in it masked."""
@@ -123,7 +125,7 @@ class Lexicon:
         return self.redact(data).decode("utf-8", "surrogatepass")
 
 
-def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
+def merge_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
     """Return intervals in order, merging those that touch."""
     apart: list[Span] = []
     for begin, end in sorted(spans):
@@ -144,7 +146,7 @@ def mask(data: bytes, spans: Iterable[Span], *, starred: Callable[[bytes], bytes
     return b"".join((*pieces, data[at:]))
 
 
-def _starred(data: bytes) -> bytes:
+def _star_out(data: bytes) -> bytes:
     """Return one asterisk for each column; escape sequences' control characters stay."""
     if data.isascii() and data.isalnum():
         return b"*" * len(data)

@@ -7,7 +7,7 @@ WebSocket's frames) stay true.
 
 from collections.abc import Iterable
 
-from atoll.domain.redaction.lexicon import NOTHING, Findings, joined, mask
+from atoll.domain.redaction.lexicon import NOTHING, Findings, mask, merge_spans
 from atoll.domain.redaction.shapes import beginning
 from atoll.domain.redaction.views import Span
 
@@ -48,7 +48,7 @@ class Literals:
             live = max(live, beginning(text, data))
         if not spans and not live:
             return NOTHING
-        return Findings(joined(spans), ((len(data) - live, live),) if live else ())
+        return Findings(merge_spans(spans), ((len(data) - live, live),) if live else ())
 
     def context(self, data: bytes, at: int) -> bytes:
         """Return nothing: a text is searched for wherever it stands."""
@@ -56,12 +56,13 @@ class Literals:
 
     def mask(self, data: bytes, spans: Iterable[Span]) -> bytes:
         """Return an asterisk for each byte in these intervals."""
-        return mask(data, spans, starred=_starred)
+        return mask(data, spans, starred=_star_out)
 
     def redact(self, data: bytes) -> bytes:
         """Return a whole text with each of them masked."""
         return self.mask(data, self.find(data).spans) if self.touches(data) else data
 
 
-def _starred(data: bytes) -> bytes:
+def _star_out(data: bytes) -> bytes:
+    """Return one asterisk for each byte."""
     return b"*" * len(data)

@@ -144,11 +144,11 @@ class Folds:
         before = self._data[at:end]
         for behind in self._margin(end):
             for text in texts.beginning_with(before + self._data[behind : behind + 1]):
-                found = self._continued(behind, text[end - at :])
+                found = self._match_rest(behind, text[end - at :])
                 if found is not None:
                     yield ((at, end), *found[0]), found[1]
 
-    def _continued(self, at: int, rest: bytes) -> Found | None:
+    def _match_rest(self, at: int, rest: bytes) -> Found | None:
         """Return the pieces of `rest` from here on; None where something else stands there."""
         pieces: list[Span] = []
         while True:

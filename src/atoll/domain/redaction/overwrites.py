@@ -81,7 +81,7 @@ class _Columns:
     def bytes(self) -> list[int]:
         """Return the positions of all bytes that are shown."""
         several = (
-            range(at, at + len(_encoded(letter)))
+            range(at, at + len(_encode_text(letter)))
             for letter, at in zip(self.text, self.places, strict=True)
         )
         return list(chain.from_iterable(several))
@@ -126,11 +126,11 @@ class Rows:
         text is returned too.
         """
         rows = [*self._before, _Columns(self._text, self._places)]
-        spans = list(_joined(rows).spans(patterns.sight(_encode_rows(rows)).spans))
+        spans = list(_join_rows(rows).spans(patterns.sight(_encode_rows(rows)).spans))
         # Most states are alike, as those of a progress bar; and few show anything.
-        if patterns.sight(b"\xff".join(map(_encoded, self._moments))).spans:
+        if patterns.sight(b"\xff".join(map(_encode_text, self._moments))).spans:
             for text, several in self._moments.items():
-                found = patterns.sight(_encoded(text)).spans
+                found = patterns.sight(_encode_text(text)).spans
                 spans += (span for each in several for span in each.spans(found))
         rows[-1] = _Columns(self._text[: self._column], self._places[: self._column])
         tail = _encode_rows(rows)[-self._reach :]
@@ -147,12 +147,12 @@ class Rows:
                 self._function(token["final"], token["first"], token["second"] or b"")
             case "sequence":
                 for piece in Parser().feed(token[0]):
-                    self._piece(piece)
+                    self._perform(piece)
             case _:
                 pass
 
-    def _piece(self, piece: Piece) -> None:
-        """Perform a sequence in a spelling that few programs use."""
+    def _perform(self, piece: Piece) -> None:
+        """Perform a sequence, also in a spelling that few programs use."""
         match piece:
             case Text(control):
                 self._control(control)
@@ -207,7 +207,7 @@ class Rows:
                 self._move((self._column // 8 + 1) * 8)
 
     def _function(self, final: bytes, first: bytes, second: bytes) -> None:
-        count = max(1, _number(first))
+        count = max(1, _parse_number(first))
         match final:
             case b"D":
                 self._move(self._column - count)
@@ -220,7 +220,7 @@ class Rows:
             case b"Z":
                 self._move((-(-self._column // 8) - count) * 8)
             case b"H" | b"f":
-                self._begin_row(max(1, _number(second)) - 1)
+                self._begin_row(max(1, _parse_number(second)) - 1)
             case final if final in _TO_ROW:
                 self._begin_row(0 if _TO_ROW[final] else self._column)
             case _:
@@ -274,7 +274,8 @@ class Rows:
         self._over, self._changed = False, None
 
 
-def _number(digits: bytes) -> int:
+def _parse_number(digits: bytes) -> int:
+    """Return a decimal number; 0 for any other bytes."""
     return int(digits) if digits.isdigit() else 0
 
 
@@ -290,13 +291,13 @@ def _columns(text: str, begin: int) -> tuple[str, list[int]]:
     return "".join(columns), places
 
 
-def _encoded(text: str) -> bytes:
+def _encode_text(text: str) -> bytes:
     """Return the shown characters of these columns, in their original spelling."""
     return text.translate(_NO_CHARACTER).encode("utf-8", "surrogateescape")
 
 
 def _encode_rows(rows: Iterable[_Columns]) -> bytes:
-    return _encoded("".join(each.text for each in rows))
+    return _encode_text("".join(each.text for each in rows))
 
 
 def _begin_of_last(rows: list[_Columns], size: int) -> int:
@@ -308,7 +309,7 @@ def _begin_of_last(rows: list[_Columns], size: int) -> int:
     return min(last[-size:])
 
 
-def _joined(rows: Iterable[_Columns]) -> _Columns:
+def _join_rows(rows: Iterable[_Columns]) -> _Columns:
     several = list(rows)
     places = chain.from_iterable(each.places for each in several)
     return _Columns("".join(each.text for each in several), list(places))

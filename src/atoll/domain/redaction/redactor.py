@@ -8,7 +8,7 @@ ends. Bytes that were sent early are remembered, so that the rest of a secret is
 from collections.abc import Iterable
 from typing import Protocol
 
-from atoll.domain.redaction.lexicon import Findings, joined
+from atoll.domain.redaction.lexicon import Findings, merge_spans
 from atoll.domain.redaction.views import Span
 
 TICK_SECONDS = 0.02
@@ -69,7 +69,7 @@ class Redactor:
             self._begin_anew(data)
             return data
         # A secret found before may reach into the held bytes; its beginning is gone by now.
-        self._spans = joined((*self._spans, *found.spans))
+        self._spans = merge_spans((*self._spans, *found.spans))
         begin = min((begin for begin, _ in found.live), default=len(whole))
         if len(whole) - begin > self.lexicon.longest + ROOM_BYTES:
             return self._give_up(whole, begin)
@@ -115,7 +115,7 @@ class Redactor:
 
     def _give_up(self, whole: bytes, begin: int) -> bytes:
         """Mask an unfinished secret from `begin` on that is open for too long, and begin anew."""
-        self._spans = joined((*self._spans, (begin, len(whole))))
+        self._spans = merge_spans((*self._spans, (begin, len(whole))))
         out = self._between(whole, self._shown, len(whole))
         self._begin_anew(whole)
         return out

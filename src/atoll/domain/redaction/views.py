@@ -57,21 +57,24 @@ class View:
 
     def spans(self, found: Iterable[Span]) -> Iterable[Span]:
         """Return intervals of the shown text as intervals of the bytes themselves."""
-        kept = _runs(self.data)
-        return (raw for begin, end in found for raw in _raw(kept, begin, end))
+        kept = _find_runs(self.data)
+        return (raw for begin, end in found for raw in _to_raw_spans(kept, begin, end))
 
     def folded(self, pieces: Iterable[Span]) -> list[Span]:
         """Return these pieces of the shown text as intervals of the bytes; none where one follows
         another in the same row, behind more than a further space."""
-        kept = _runs(self.data)
+        kept = _find_runs(self.data)
         several = [(begin, end) for begin, end in pieces if begin < end]
         for (begin, end), (below, _) in pairwise(several):
             if self.shown[end - 1 : below].strip(b" "):
                 # The last characters may be those of the next row's margin, which are the same.
-                above = _raw(kept, max(begin, end - _SAME), end)[0][0]
-                if _ROW_ENDS.search(self.data, above, _raw(kept, below, below + 1)[0][0]) is None:
+                above = _to_raw_spans(kept, max(begin, end - _SAME), end)[0][0]
+                if (
+                    _ROW_ENDS.search(self.data, above, _to_raw_spans(kept, below, below + 1)[0][0])
+                    is None
+                ):
                     return []
-        return [raw for begin, end in several for raw in _raw(kept, begin, end)]
+        return [raw for begin, end in several for raw in _to_raw_spans(kept, begin, end)]
 
     def begin_of_last(self, size: int) -> int:
         """Return where the last `size` bytes of the shown text begin.
@@ -80,13 +83,13 @@ class View:
         its view ends the whole view.
         """
         reach = 2 * size + 64
-        window = self._outside(len(self.data) - reach)
+        window = self._align_begin(len(self.data) - reach)
         while window > 0 and len(_strip(self.data[window:])) < size:
             reach *= 4
-            window = self._outside(len(self.data) - reach)
-        kept = _runs(self.data[window:])
+            window = self._align_begin(len(self.data) - reach)
+        kept = _find_runs(self.data[window:])
         last, start, stop = kept[-1]
-        return window + _raw(kept, last + stop - start - size, 2**62)[0][0]
+        return window + _to_raw_spans(kept, last + stop - start - size, 2**62)[0][0]
 
     def spared(self, spans: Iterable[Span]) -> Iterable[Span]:
         """Return the same intervals without the bytes that delimit a sequence."""
@@ -101,11 +104,11 @@ class View:
                 yield at, end
 
     def _shape(self, begin: int, end: int) -> list[int]:
-        found = _SHAPE.finditer(self.data, self._outside(begin), end)
+        found = _SHAPE.finditer(self.data, self._align_begin(begin), end)
         places = (match.start(group) for match in found for group in (1, 2, 3, 4))
         return [place for place in places if place >= begin]
 
-    def _outside(self, at: int) -> int:
+    def _align_begin(self, at: int) -> int:
         """Return `at`, or the beginning of the sequence or character around it; never below 0."""
         begin = self.data.rfind(b"\x1b", 0, max(at, 0))
         found = _ESCAPE.match(self.data, begin) if begin >= 0 else None
@@ -138,7 +141,7 @@ def context(data: bytes, at: int) -> bytes:
 
 def shown_of(form: bytes) -> bytes:
     """Return a text as it stands in the view: without control and invisible characters."""
-    return (form if form.isascii() else _blanked(form, form)).translate(None, _NOT_SHOWN)
+    return (form if form.isascii() else _blank_out(form, form)).translate(None, _NOT_SHOWN)
 
 
 def _plainer(data: bytes) -> bytes:
@@ -148,10 +151,10 @@ def _plainer(data: bytes) -> bytes:
     high = data.translate(None, _ASCII)
     if _C1.search(high):
         data = seven_bit(data)
-    return _blanked(data, high)
+    return _blank_out(data, high)
 
 
-def _blanked(data: bytes, high: bytes) -> bytes:
+def _blank_out(data: bytes, high: bytes) -> bytes:
     """Replace characters without a column of their own by `_NOTHING` (Unicode Mn, Me and Cf)."""
     for lead, several in _unseen().items():
         # A search for bytes is many times faster than one for a pattern, and most are absent.
@@ -186,7 +189,7 @@ def _strip(data: bytes) -> bytes:
     return data.translate(None, _NOT_SHOWN)
 
 
-def _runs(data: bytes) -> list[tuple[int, int, int]]:
+def _find_runs(data: bytes) -> list[tuple[int, int, int]]:
     """Return the shown runs: where each begins in the view, and its interval in `data`."""
     runs: list[tuple[int, int, int]] = []
     at = begin_in_view = 0
@@ -200,7 +203,7 @@ def _runs(data: bytes) -> list[tuple[int, int, int]]:
     return runs
 
 
-def _raw(kept: list[tuple[int, int, int]], begin: int, end: int) -> list[Span]:
+def _to_raw_spans(kept: list[tuple[int, int, int]], begin: int, end: int) -> list[Span]:
     """Translate an interval of the shown text to intervals of the bytes."""
     spans: list[Span] = []
     at = bisect_right(kept, begin, key=_place) - 1

@@ -81,14 +81,15 @@ def read_new_branch(text: str) -> str:
     return read_branch(text)
 
 
-def rivals(names: Collection[str], there: Iterable[str]) -> list[str]:
+def conflicting_branches(names: Collection[str], there: Iterable[str]) -> list[str]:
     """Return those of `there` beside which git has no room for `names`: it keeps either `a` or
     `a/b`. All are branches, or all full refs."""
-    above = {each for name in names for each in _above(name)}
-    return [one for one in there if one in above or any(each in names for each in _above(one))]
+    above = {each for name in names for each in _parents_of(name)}
+    return [one for one in there if one in above or any(each in names for each in _parents_of(one))]
 
 
-def _above(name: str) -> Iterator[str]:
+def _parents_of(name: str) -> Iterator[str]:
+    """Return the names above a branch: `a` and `a/b` for `a/b/c`."""
     parts = name.split("/")
     return ("/".join(parts[:length]) for length in range(1, len(parts)))
 

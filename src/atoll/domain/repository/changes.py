@@ -94,7 +94,8 @@ def read_changes(out: bytes, mark: str) -> Changes | None:
         if state == _UNTRACKED and path.endswith("/"):
             files[path] = ChangedFile(path, ChangeKind.ADDED)
     read = (
-        _sized(_with_state(file, states, stamps), file, stamps, sizes) for file in files.values()
+        _with_sizes(_with_state(file, states, stamps), file, stamps, sizes)
+        for file in files.values()
     )
     branch, commit, base, commits, total, digest = head[:6]
     # Git counts the old name of a renamed file, too.
@@ -103,9 +104,9 @@ def read_changes(out: bytes, mark: str) -> Changes | None:
         branch=branch or None,
         head=commit or None,
         base=base or None,
-        commits=_number(commits),
+        commits=_parse_count(commits),
         files=tuple(sorted(read, key=lambda file: file.path))[:MAX_FILES],
-        total=max(_number(total) - renamed, min(len(files), MAX_FILES)),
+        total=max(_parse_count(total) - renamed, min(len(files), MAX_FILES)),
         digest=digest,
     )
 
@@ -132,7 +133,7 @@ def _stamps(section: bytes) -> dict[str, str]:
 def _sizes(section: bytes) -> dict[str, int]:
     """Return the sizes of git's objects, which are lines `OBJECT SIZE`."""
     lines = (line.split(" ") for line in section.decode("ascii", "replace").split("\n"))
-    return {words[0]: _number(words[1]) for words in lines if len(words) == 2}
+    return {words[0]: _parse_count(words[1]) for words in lines if len(words) == 2}
 
 
 def _files(texts: list[str]) -> dict[str, ChangedFile]:
@@ -140,7 +141,7 @@ def _files(texts: list[str]) -> dict[str, ChangedFile]:
     rest = iter(texts)
     for text in rest:
         if text.startswith(":"):
-            file = _raw(text, rest)
+            file = _parse_raw_line(text, rest)
             if file is not None:
                 found[file.path] = file
         else:
@@ -148,8 +149,8 @@ def _files(texts: list[str]) -> dict[str, ChangedFile]:
     return found
 
 
-def _raw(text: str, rest: Iterator[str]) -> ChangedFile | None:
-    """Return the file of `:100644 100755 OLD NEW M`, whose names are the texts that follow."""
+def _parse_raw_line(text: str, rest: Iterator[str]) -> ChangedFile | None:
+    """Return the file of `:100644 100755 OLD NEW M`; its names are the next texts of `rest`."""
     words = text[1:].split(" ")
     kind = _KINDS.get(words[4][:1]) if len(words) == 5 else None
     if kind is None:
@@ -176,7 +177,7 @@ def _count(text: str, rest: Iterator[str], found: dict[str, ChangedFile]) -> Non
     if (added, removed) == ("-", "-"):
         found[path] = replace(file, binary=True)
     else:
-        found[path] = replace(file, additions=_number(added), deletions=_number(removed))
+        found[path] = replace(file, additions=_parse_count(added), deletions=_parse_count(removed))
 
 
 def _with_state(file: ChangedFile, states: dict[str, str], stamps: dict[str, str]) -> ChangedFile:
@@ -191,7 +192,7 @@ def _with_state(file: ChangedFile, states: dict[str, str], stamps: dict[str, str
     )
 
 
-def _sized(
+def _with_sizes(
     told: ChangedFile, file: ChangedFile, stamps: dict[str, str], sizes: dict[str, int]
 ) -> ChangedFile:
     """Return a binary file with its sizes before and after."""
@@ -199,10 +200,11 @@ def _sized(
         return told
     old = file.digest.split(" ")[2]
     stamp = stamps.get(file.path)
-    now = None if stamp is None else _number(stamp.split("|")[0])
+    now = None if stamp is None else _parse_count(stamp.split("|")[0])
     gone = told.kind is ChangeKind.DELETED
     return replace(told, old_size=sizes.get(old), new_size=None if gone else now)
 
 
-def _number(text: str) -> int:
+def _parse_count(text: str) -> int:
+    """Return a decimal number of at most 15 digits; 0 for any other text."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else 0

@@ -76,7 +76,7 @@ def read_history(out: bytes, mark: str, limit: int) -> History | None:
         return None
     commits = tuple(_commits(_texts(sections[2])))
     return History(
-        branch=_line(head[0]) or None,
+        branch=_clip(head[0]) or None,
         head=head[1] if _ID.fullmatch(head[1]) else None,
         digest=head[2] if _ID.fullmatch(head[2]) else "",
         refs=tuple(_refs(_texts(sections[1])))[:MAX_REFS],
@@ -105,7 +105,7 @@ def _refs(texts: list[str]) -> Iterator[CommitRef]:
         commit = peeled or found
         for prefix, kind in _KINDS.items():
             if name.strip().startswith(prefix) and _ID.fullmatch(commit):
-                yield CommitRef(_line(name.strip().removeprefix(prefix)), kind, commit)
+                yield CommitRef(_clip(name.strip().removeprefix(prefix)), kind, commit)
 
 
 def _commits(texts: list[str]) -> Iterator[Commit]:
@@ -123,8 +123,8 @@ def _commit(fields: list[str], subject: str) -> Commit | None:
     if not _ID.fullmatch(name) or not (at.isascii() and at.isdecimal() and len(at) < 16):
         return None
     moment = datetime.fromtimestamp(min(int(at), _MAX_TIME), UTC)
-    return Commit(name, known[:MAX_PARENTS], _line(author), _line(email), moment, _line(subject))
+    return Commit(name, known[:MAX_PARENTS], _clip(author), _clip(email), moment, _clip(subject))
 
 
-def _line(text: str) -> str:
+def _clip(text: str) -> str:
     return text[:MAX_WORDS]

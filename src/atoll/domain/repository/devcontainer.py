@@ -17,7 +17,7 @@ from atoll.domain.repository.project_file import (
     MAX_COMMANDS,
     MAX_PORTS,
     MAX_VARIABLES,
-    decoded,
+    decode_document,
     read_command,
     read_port_node,
     read_variable,
@@ -34,7 +34,7 @@ T = TypeVar("T")
 def read_devcontainer(document: bytes, source: str) -> ProjectFile:
     """Return what Atoll uses of a `devcontainer.json`. Raises `Invalid` when it is none."""
     try:
-        tree = read_tree(without_comments(decoded(document, source)))
+        tree = read_tree(without_comments(decode_document(document, source)))
     except Invalid as err:
         raise Invalid(f"{source} cannot be used: {spelled_out(err.message, 500)}") from err
     if not isinstance(tree.value, dict):
@@ -73,7 +73,7 @@ def _commands(node: Node | None, ignored: _Ignored) -> tuple[str, ...]:
     if node is None or node.value is None:
         return ()
     wanted = [*node.value.values()] if isinstance(node.value, dict) else [node]
-    found = [_used(one, ignored, _command) for one in wanted[:MAX_COMMANDS]]
+    found = [_read_or_ignore(one, ignored, _command) for one in wanted[:MAX_COMMANDS]]
     if len(wanted) > MAX_COMMANDS:
         ignored.add("postCreateCommand", f"only the first {MAX_COMMANDS} commands are read")
     return tuple(one for one in found if one is not None)
@@ -95,7 +95,7 @@ def _ports(node: Node | None, ignored: _Ignored) -> tuple[int, ...]:
     if not isinstance(node.value, list):
         ignored.add("forwardPorts", "it is no list")
         return ()
-    found = [_used(one, ignored, read_port_node) for one in node.value[:MAX_PORTS]]
+    found = [_read_or_ignore(one, ignored, read_port_node) for one in node.value[:MAX_PORTS]]
     if len(node.value) > MAX_PORTS:
         ignored.add("forwardPorts", f"only the first {MAX_PORTS} ports are read")
     return tuple(dict.fromkeys(one for one in found if one is not None))
@@ -114,12 +114,13 @@ def _variables(node: Node | None, ignored: _Ignored) -> tuple[tuple[str, str], .
         if isinstance(value.value, str) and "${" in value.value:
             ignored.add(value.path, "variables of the host are not read")
             continue
-        pair = _used(value, ignored, partial(read_variable, name))
+        pair = _read_or_ignore(value, ignored, partial(read_variable, name))
         found += [] if pair is None else [pair]
     return tuple(sorted(found))
 
 
-def _used(node: Node, ignored: _Ignored, read: Callable[[Node], T]) -> T | None:
+def _read_or_ignore(node: Node, ignored: _Ignored, read: Callable[[Node], T]) -> T | None:
+    """Return the value that `read` gives; record a node that it refuses as ignored."""
     try:
         return read(node)
     except Invalid as err:

@@ -139,11 +139,11 @@ def _header(now: _Open, line: str) -> None:
     elif line.startswith(("Binary files ", "GIT binary patch")):
         now.file = replace(now.file, binary=True)
     else:
-        now.file = _extended(now.file, line)
+        now.file = _with_extended_header(now.file, line)
 
 
-def _extended(file: FileDiff, line: str) -> FileDiff:
-    """Return the file with what an extended header says of it."""
+def _with_extended_header(file: FileDiff, line: str) -> FileDiff:
+    """Return the file after an extended header line: modes, or names of a rename or copy."""
     found = _EXTENDED.fullmatch(line)
     if found is None:
         return file
@@ -153,20 +153,20 @@ def _extended(file: FileDiff, line: str) -> FileDiff:
         case "new mode" | "new file mode":
             return replace(file, new_mode=found[2])
         case "rename from" | "copy from":
-            return replace(file, old_path=_unquoted(found[2]))
+            return replace(file, old_path=_unquote(found[2]))
         case _:
-            return replace(file, path=_unquoted(found[2]))
+            return replace(file, path=_unquote(found[2]))
 
 
 def _symmetric_name(names: str) -> str:
     """Return NAME of `a/NAME b/NAME`; a renamed file gets its name from a header that follows."""
     middle = len(names) // 2
     if names.startswith('"'):
-        return _unquoted(names[:middle])[2:]
+        return _unquote(names[:middle])[2:]
     return names[2:middle]
 
 
-def _unquoted(name: str) -> str:
+def _unquote(name: str) -> str:
     """Return a name without git's C-style quotes."""
     if len(name) < 2 or not (name.startswith('"') and name.endswith('"')):
         return name

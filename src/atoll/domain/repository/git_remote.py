@@ -13,7 +13,7 @@ from atoll.domain.broker.passage import (
     Passage,
     Refusal,
     basic,
-    dressed,
+    outgoing_headers,
     plain_path,
 )
 from atoll.domain.broker.request_headers import OF_GIT
@@ -68,7 +68,7 @@ def judge_git(
         origin = Origin(target.scheme, target.host, target.port, judged=True, loopback=loopback)
         credential = basic(USER, remote.token)
         spelled = credential[1].removeprefix("Basic ")
-        headers, passed = dressed(incoming, target.authority, (credential,), OF_GIT)
+        headers, passed = outgoing_headers(incoming, target.authority, (credential,), OF_GIT)
         passage = Passage(
             origin=origin,
             target=f"/{rest}" + (f"?{incoming.query}" if incoming.query else ""),
@@ -88,7 +88,7 @@ def judge_update(remote: BrokerRemote, old: str, new: str, ref: str) -> str | No
         return "this ref's name is not allowed"
     if new == ZERO:
         return "deleting is not allowed"
-    if not any(_covers(pattern, ref) for pattern in remote.push):
+    if not any(_matches_ref(pattern, ref) for pattern in remote.push):
         rest = "; `git push atoll` holds it" if holdable(new, ref) else ""
         return f"only {', '.join(remote.push)} may be pushed{rest}"
     return None
@@ -143,7 +143,7 @@ def _act(base: str, path: str, incoming: IncomingRequest) -> str | None:
     return None
 
 
-def _covers(pattern: str, ref: str) -> bool:
+def _matches_ref(pattern: str, ref: str) -> bool:
     """Report whether a pattern covers a ref.
 
     `*` stands for any characters, slashes too; a pattern without `refs/` names a branch.

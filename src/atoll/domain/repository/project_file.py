@@ -15,8 +15,8 @@ from atoll.domain.errors import Invalid
 from atoll.domain.files.workspace_path import named_path
 from atoll.domain.network.egress_rule import PRESETS, read_pattern
 from atoll.domain.profile.schema import profile_id
-from atoll.domain.profile.yaml_fields import Fields, whole
-from atoll.domain.profile.yaml_fields import text as read_text
+from atoll.domain.profile.yaml_fields import Fields, read_whole_number
+from atoll.domain.profile.yaml_fields import read_text as read_text
 from atoll.domain.profile.yaml_tree import Node, read_tree
 from atoll.domain.repository.project import ProjectFile
 from atoll.domain.unseen import is_unseen
@@ -64,13 +64,13 @@ def read_project(document: bytes) -> ProjectFile:
     """Return the content of `.atoll.yaml`. Raises `Invalid` with line and field, in printable
     words."""
     try:
-        return _read(decoded(document, PROJECT_FILE))
+        return _read(decode_document(document, PROJECT_FILE))
     except Invalid as err:
         message = f"{PROJECT_FILE} cannot be used: {spelled_out(err.message, 500)}"
         raise Invalid(message, field=spelled_out(err.field or PROJECT_FILE, 100)) from err
 
 
-def decoded(document: bytes, source: str) -> str:
+def decode_document(document: bytes, source: str) -> str:
     """Return the text of a small UTF-8 file. Raises `Invalid`."""
     if len(document) > MAX_FILE_BYTES:
         raise Invalid(f"{source} is larger than {MAX_FILE_BYTES} bytes.")
@@ -84,10 +84,10 @@ def _read(text: str) -> ProjectFile:
     fields = Fields(read_tree(text))
     content = ProjectFile(
         PROJECT_FILE,
-        setup=_listed(fields.take("setup"), MAX_COMMANDS, read_command),
-        copies=_listed(fields.take("copy"), MAX_COPIES, _copied),
-        network=_listed(fields.take("network"), len(PRESETS) + MAX_HOSTS, _reached),
-        ports=_listed(fields.take("ports"), MAX_PORTS, read_port_node),
+        setup=_read_list(fields.take("setup"), MAX_COMMANDS, read_command),
+        copies=_read_list(fields.take("copy"), MAX_COPIES, _read_copy_path),
+        network=_read_list(fields.take("network"), len(PRESETS) + MAX_HOSTS, _read_network_entry),
+        ports=_read_list(fields.take("ports"), MAX_PORTS, read_port_node),
         env=_env(fields.take("env")),
         agent=_agent(fields.take("agent")),
         profile=_profile(fields.take("profile")),
@@ -96,7 +96,8 @@ def _read(text: str) -> ProjectFile:
     return content
 
 
-def _listed(node: Node | None, most: int, read: Callable[[Node], T]) -> tuple[T, ...]:
+def _read_list(node: Node | None, most: int, read: Callable[[Node], T]) -> tuple[T, ...]:
+    """Return the distinct items of a list of at most `most`. Raises `Invalid`."""
     if node is None:
         return ()
     if not isinstance(node.value, list) or len(node.value) > most:
@@ -107,13 +108,14 @@ def _listed(node: Node | None, most: int, read: Callable[[Node], T]) -> tuple[T,
 def read_command(node: Node) -> str:
     """Return one shell command: a single line, every character of which can be seen. Raises
     `Invalid`."""
-    command = _seen(node)
+    command = _read_visible_line(node)
     if not command.strip() or len(command) > MAX_COMMAND:
         raise node.wrong(f"must be a command of 1 to {MAX_COMMAND} characters on one line")
     return command
 
 
-def _seen(node: Node) -> str:
+def _read_visible_line(node: Node) -> str:
+    """Return one line of visible text. Raises `Invalid`."""
     value = read_text(node)
     if any(is_unseen(char) for char in value):
         raise node.wrong("must be one line without invisible characters")
@@ -134,8 +136,9 @@ def _piles_marks(text: str) -> bool:
     return False
 
 
-def _copied(node: Node) -> str:
-    path = _seen(node)
+def _read_copy_path(node: Node) -> str:
+    """Return a path below the checkout and outside `.git`. Raises `Invalid`."""
+    path = _read_visible_line(node)
     if path.startswith(("/", "~")) or "\\" in path:
         raise node.wrong("must be a path below the checkout, with / between the names")
     try:
@@ -147,8 +150,8 @@ def _copied(node: Node) -> str:
     return inner
 
 
-def _reached(node: Node) -> str:
-    """Return the name of a preset, or a host."""
+def _read_network_entry(node: Node) -> str:
+    """Return the name of a preset, or a host. Raises `Invalid`."""
     value = node.value if isinstance(node.value, str) else ""
     name = value.removeprefix("preset:")
     if name in PRESETS:
@@ -169,7 +172,7 @@ def _reached(node: Node) -> str:
 
 def read_port_node(node: Node) -> int:
     """Return a port of the sandbox that may be forwarded. Raises `Invalid`."""
-    port = whole(node, least=1, most=65535)
+    port = read_whole_number(node, least=1, most=65535)
     if port in DOORS:
         raise node.wrong("is a door of the sandbox and is never forwarded")
     return port
@@ -187,7 +190,7 @@ def read_variable(name: str, node: Node) -> tuple[str, str]:
     """Return a variable that a project file may set. Raises `Invalid` for one that belongs to
     Atoll, loads code, redirects connections or holds a secret, and for a value with invisible
     characters."""
-    value = _seen(node)
+    value = _read_visible_line(node)
     if len(value) > MAX_COMMAND:
         raise node.wrong(f"must be text of at most {MAX_COMMAND} characters")
     try:
@@ -202,7 +205,7 @@ def read_variable(name: str, node: Node) -> tuple[str, str]:
 def _agent(node: Node | None) -> str | None:
     if node is None:
         return None
-    value = _seen(node)
+    value = _read_visible_line(node)
     if not _AGENT.fullmatch(value):
         raise node.wrong("must name an agent, such as codex")
     return value
@@ -212,6 +215,6 @@ def _profile(node: Node | None) -> str | None:
     if node is None:
         return None
     try:
-        return profile_id(_seen(node))
+        return profile_id(_read_visible_line(node))
     except Invalid as err:
         raise node.wrong("must name a profile, such as profile.web") from err

@@ -23,11 +23,12 @@ def project_schema() -> dict[str, Json]:
         "title": "Atoll project file (.atoll.yaml)",
         "type": "object",
         "additionalProperties": False,
-        "properties": {**_proposed(), **_defaults()},
+        "properties": {**_proposal_fields(), **_defaults()},
     }
 
 
-def _proposed() -> dict[str, Json]:
+def _proposal_fields() -> dict[str, Json]:
+    """Return the schema of the fields that a project proposes."""
     command: dict[str, Json] = {"type": "string", "minLength": 1, "maxLength": MAX_COMMAND}
     path: dict[str, Json] = {"type": "string", "minLength": 1, "maxLength": 1000}
     port: dict[str, Json] = {"type": "integer", "minimum": 1, "maximum": 65535}

@@ -127,7 +127,7 @@ def _remote(scheme: str, host: str, port: int | None, path: str, text: str) -> R
     if (len(labels) < 2 and host != "localhost") or not all(map(_LABEL.fullmatch, labels)):
         raise _refusal(text, "the host name is not one")
     segments = path.strip("/").removesuffix(".git").split("/")
-    if len(segments) > MAX_SEGMENTS or not all(map(_fits, segments)):
+    if len(segments) > MAX_SEGMENTS or not all(map(_is_valid_segment, segments)):
         raise _refusal(text, "the path holds something other than plain names")
     default_port = 443 if scheme == "https" else 80
     place = host if port in (None, default_port) else f"{host}+{port}"
@@ -141,7 +141,7 @@ def _remote(scheme: str, host: str, port: int | None, path: str, text: str) -> R
     )
 
 
-def _fits(segment: str) -> bool:
+def _is_valid_segment(segment: str) -> bool:
     # An inner `x.git` would put one repository inside another's directory.
     return (
         _SEGMENT.fullmatch(segment) is not None

@@ -103,7 +103,7 @@ class Need:
 NO_NEED: Final = Need()
 
 
-def lacks(candidate: Candidate, need: Need) -> Iterator[str]:
+def find_shortfalls(candidate: Candidate, need: Need) -> Iterator[str]:
     """Yield each thing that a candidate cannot give."""
     if not reaches(candidate.isolation, need.isolation):
         yield f"its isolation is {candidate.isolation}, and {need.isolation} is needed"
@@ -170,7 +170,7 @@ def _too_dear(price: HourlyCost | None, most: HourlyCost | None) -> Iterator[str
     elif price.currency != most.currency:
         yield f"its price is in {price.currency}, and the limit in {most.currency}"
     elif price.micros > most.micros:
-        yield f"an hour costs {spelled(price)}, and at most {spelled(most)} is allowed"
+        yield f"an hour costs {spell_price(price)}, and at most {spell_price(most)} is allowed"
 
 
 def _too_slow(health: Health, limits: Constraints) -> Iterator[str]:
@@ -203,6 +203,6 @@ def ailing(candidate: Candidate) -> Iterator[str]:
         yield "one start is under way, which shows whether it works again"
 
 
-def spelled(price: HourlyCost) -> str:
+def spell_price(price: HourlyCost) -> str:
     """Return a price as people write it: `0.12 USD`."""
     return f"{amount(price.micros)} {price.currency}"

@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 
 from atoll.domain.errors import NoRoute, RejectedPlace
 from atoll.domain.hosts.host import HourlyCost
-from atoll.domain.routes.candidate import NO_NEED, Candidate, Need, ailing, breaches, lacks
+from atoll.domain.routes.candidate import (
+    NO_NEED,
+    Candidate,
+    Need,
+    ailing,
+    breaches,
+    find_shortfalls,
+)
 from atoll.domain.routes.health import Attempt
 from atoll.domain.routes.policy import DEFAULT_EXTENSION, Constraints
 from atoll.wire.words.routes import ExecutionMode, Strategy
@@ -99,7 +106,7 @@ def decide(request: RouteRequest, candidates: Iterable[Candidate]) -> Decision:
     )
 
 
-def again(decision: Decision) -> Decision:
+def decide_again(decision: Decision) -> Decision:
     """Return the decision as made from its own inputs: the same, unless the rules changed."""
     return decide(decision.request, (one.candidate for one in decision.verdicts))
 
@@ -111,7 +118,7 @@ def _objections(request: RouteRequest, candidate: Candidate) -> Iterable[str]:
         yield candidate.unavailable
         return
     yield from candidate.obstacles
-    yield from lacks(candidate, request.need)
+    yield from find_shortfalls(candidate, request.need)
     seen: set[str] = set()
     for limits in request.limits:
         for why in breaches(candidate, limits):

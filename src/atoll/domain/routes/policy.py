@@ -131,7 +131,7 @@ def preferring_desktop(policy: RoutePolicy) -> RoutePolicy:
     return policy
 
 
-def narrowed(policy: RoutePolicy, options: RouteOptions) -> RoutePolicy:
+def narrow_policy(policy: RoutePolicy, options: RouteOptions) -> RoutePolicy:
     """Return a policy with the order that a request names. Raises `Invalid` for a strategy that
     would turn an explicit choice into another one."""
     if options.extension is not None:

@@ -65,7 +65,7 @@ def _each_field(request: CreateSandbox, sandbox: Sandbox) -> Iterator[tuple[str,
     yield "scope", request.scope, sandbox.scope
     yield "agent", request.agent and _agent_as(request.agent, sandbox.agent), sandbox.agent
     yield "mounts", _without_grants(request.mounts), _without_grants(sandbox.mounts)
-    yield "copies", _unordered(request.copies), _unordered(sandbox.copies)
+    yield "copies", _as_set(request.copies), _as_set(sandbox.copies)
     yield "ttl", request.ttl_seconds, sandbox.ttl_seconds
     yield "workspace.mode", request.workspace_mode, profile.workspace.mode
     yield "workspace.access", request.access, profile.workspace.access
@@ -78,7 +78,7 @@ def _each_field(request: CreateSandbox, sandbox: Sandbox) -> Iterator[tuple[str,
     setup, setup_there = request.setup_metadata, sandbox.setup_metadata
     for name in ("instructions_ref", "instructions"):
         yield f"setup_metadata.{name}", getattr(setup, name), getattr(setup_there, name)
-    secret_refs = _unordered(setup.secret_refs), _unordered(setup_there.secret_refs)
+    secret_refs = _as_set(setup.secret_refs), _as_set(setup_there.secret_refs)
     yield "setup_metadata.secret_refs", *secret_refs
     env = dict(sandbox.env)
     yield "env", dict(request.env) or None, {name: env.get(name) for name, _ in request.env}
@@ -111,11 +111,11 @@ def _agent_as(wanted: str, there: str | None) -> str | None:
 
 def _without_grants(mounts: Sequence[HostMount]) -> frozenset[object] | None:
     """Return mounts without their grants, of which each run of a command line makes its own."""
-    return _unordered([replace(mount, grant="") for mount in mounts])
+    return _as_set([replace(mount, grant="") for mount in mounts])
 
 
-def _unordered(values: Sequence[object]) -> frozenset[object] | None:
-    """Return values whose order says nothing; None for none."""
+def _as_set(values: Sequence[object]) -> frozenset[object] | None:
+    """Return the values as a set, since their order does not matter; None for no values."""
     return frozenset(values) or None
 
 

@@ -99,7 +99,9 @@ def present_agents(
     nothing yet is idle; one whose sandbox does not run works no more."""
     agents = {one.id: one for one in reported}
     for running in sandbox.agents:
-        started = ReportedAgent(running.id, running.agent, running.mode, first_status(_at(sandbox)))
+        started = ReportedAgent(
+            running.id, running.agent, running.mode, first_status(_change_time(sandbox))
+        )
         agents.setdefault(running.id, started)
     found = [_as_its_sandbox(sandbox, one) for one in agents.values()]
     return tuple(sorted(found, key=lambda one: urgency(one.status)))
@@ -122,11 +124,12 @@ def _as_its_sandbox(sandbox: Sandbox, agent: ReportedAgent) -> ReportedAgent:
     failed = sandbox.state is State.FAILED
     reason = sandbox.reason if sandbox.state in KEPT and sandbox.reason else ""
     reason = reason or f"Its sandbox is {sandbox.state}."
-    ended = when_sandbox_ended(agent.status, failed=failed, reason=reason, at=_at(sandbox))
+    ended = when_sandbox_ended(agent.status, failed=failed, reason=reason, at=_change_time(sandbox))
     return replace(agent, status=ended)
 
 
-def _at(sandbox: Sandbox) -> str:
+def _change_time(sandbox: Sandbox) -> str:
+    """Return when the sandbox last changed, as text."""
     return _timestamp(sandbox.updated_at)
 
 

@@ -232,7 +232,7 @@ def in_scope(secret: Secret, subject: ScopeSubject) -> bool:
     return secret.owner == subject.owner and secret.scope in mine
 
 
-def applied(secrets: Iterable[Secret], subject: ScopeSubject) -> tuple[Secret, ...]:
+def applicable_secrets(secrets: Iterable[Secret], subject: ScopeSubject) -> tuple[Secret, ...]:
     """Return the secrets that apply in that sandbox, one for each use.
 
     Of several, the one of the narrowest scope takes precedence, and of those the newest.

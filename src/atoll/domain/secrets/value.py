@@ -45,15 +45,15 @@ _COMMON = frozenset(
 def check_value(value: str, purpose: Purpose) -> str:
     """Return `value` when it can be a secret for that. Raises `Invalid`, field `value`."""
     if not _encodable(value) or len(value.encode()) > MAX_BYTES:
-        raise _wrong(f"the value may have {MAX_BYTES} bytes of UTF-8")
+        raise _invalid_value(f"the value may have {MAX_BYTES} bytes of UTF-8")
     if len(value) < MIN_CHARACTERS:
-        raise _wrong(f"the value needs at least {MIN_CHARACTERS} characters")
+        raise _invalid_value(f"the value needs at least {MIN_CHARACTERS} characters")
     if not _TEXT.fullmatch(value):
-        raise _wrong("the value holds a control character other than tab and line ends")
+        raise _invalid_value("the value holds a control character other than tab and line ends")
     if purpose is not Purpose.ENV and not _LINE.fullmatch(value):
-        raise _wrong("what goes out in a request is one line of printable ASCII")
+        raise _invalid_value("what goes out in a request is one line of printable ASCII")
     if _ordinary(value):
-        raise _wrong(
+        raise _invalid_value(
             "the value is too ordinary: it would blank words of everyday output. Use a longer, "
             "random one"
         )
@@ -75,7 +75,7 @@ def _ordinary(value: str) -> bool:
     lowered = plain.lower()
     if len(plain) < MIN_CHARACTERS or lowered in _COMMON or _WORD.fullmatch(lowered):
         return True
-    return _repeats(lowered) or _runs(lowered) or _bits(plain) < MIN_BITS
+    return _repeats(lowered) or _is_sequence(lowered) or _bits(plain) < MIN_BITS
 
 
 def _encodable(value: str) -> bool:
@@ -94,11 +94,11 @@ def _repeats(text: str) -> bool:
     return (text + text).find(text, 1) < len(text)
 
 
-def _runs(text: str) -> bool:
+def _is_sequence(text: str) -> bool:
     """Report whether each character follows the one before, up or down (`abcdefgh`, `98765432`)."""
     steps = {ord(after) - ord(before) for before, after in pairwise(text)}
     return steps in ({1}, {-1})
 
 
-def _wrong(sentence: str) -> Invalid:
+def _invalid_value(sentence: str) -> Invalid:
     return Invalid(sentence, field="value")

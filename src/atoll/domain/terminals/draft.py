@@ -63,14 +63,15 @@ class DraftLength:
             case "control":
                 self._control(key[0][0])
             case "code" | "mods":
-                self._coded(int(key["code"][:6]), int((key["mods"] or b"1")[:6]) - 1)
+                self._handle_key_code(int(key["code"][:6]), int((key["mods"] or b"1")[:6]) - 1)
             case "word" | "escape":
                 # Esc twice empties the line; once it only interrupts a turn.
                 self.characters = 0 if escaped or key.lastgroup == "word" else self.characters
             case _:  # arrows and other keys that write nothing
                 return
 
-    def _coded(self, code: int, modifiers: int) -> None:
+    def _handle_key_code(self, code: int, modifiers: int) -> None:
+        """Apply a key that arrives as a key code with modifiers."""
         if modifiers & _CTRL:
             self._control(code & 0x1F)
         elif code == _ENTER_CODE and modifiers & 3:

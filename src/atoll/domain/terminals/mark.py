@@ -112,7 +112,7 @@ class MarkLog:
             command=self._command or line,
             cwd=self._cwd,
             exit_code=None,
-            started_at=_spelt(now),
+            started_at=_spell_time(now),
             seconds=None,
             prompt=offset if self._prompt is None else self._prompt,
             output=offset,
@@ -153,7 +153,7 @@ def _size(mark: Mark) -> int:
     return len(mark.command) + len(mark.cwd)
 
 
-def _spelt(now: float) -> str:
+def _spell_time(now: float) -> str:
     """Return a time as RFC 3339 text, UTC, to the millisecond."""
     at = datetime.fromtimestamp(now, UTC)
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

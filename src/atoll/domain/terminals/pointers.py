@@ -56,14 +56,14 @@ class Pointers:
 
 
 def _cell(at: Cell | None) -> Cell | None:
-    return None if at is None else _bounded(at[0], at[1])
+    return None if at is None else _clamp_cell(at[0], at[1])
 
 
 def _range(selected: Range | None) -> Range | None:
     if selected is None:
         return None
-    return (*_bounded(selected[0], selected[1]), *_bounded(selected[2], selected[3]))
+    return (*_clamp_cell(selected[0], selected[1]), *_clamp_cell(selected[2], selected[3]))
 
 
-def _bounded(row: int, column: int) -> Cell:
+def _clamp_cell(row: int, column: int) -> Cell:
     return max(-MAX_SCROLLED, min(row, ROWS[1])), max(0, min(column, COLS[1]))

@@ -38,10 +38,11 @@ def read_pattern(text: str, *, glob: bool, match_case: bool) -> Pattern:
         raise Invalid(f"search for 1 to {MAX_PATTERN} characters of one line", field="q")
     flags = re.RegexFlag(0) if match_case else re.IGNORECASE
     words = [word for word in text.split("*") if word] if glob else [text]
-    return Pattern(tuple(re.compile(_spelt(word, glob=glob), flags) for word in words))
+    return Pattern(tuple(re.compile(_regex_of(word, glob=glob), flags) for word in words))
 
 
-def _spelt(word: str, *, glob: bool) -> str:
+def _regex_of(word: str, *, glob: bool) -> str:
+    """Return a word as a regular expression; in a glob, `?` is any character."""
     if not glob:
         return re.escape(word)
     return ".".join(re.escape(part) for part in word.split("?"))

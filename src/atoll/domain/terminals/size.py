@@ -19,6 +19,6 @@ def clamp(cols: int, rows: int) -> Size:
     return Size(min(max(cols, COLS[0]), COLS[1]), min(max(rows, ROWS[0]), ROWS[1]))
 
 
-def nudged(size: Size) -> Size:
+def nudge_size(size: Size) -> Size:
     """Return a size one row off: set for a moment, it makes a full-screen program repaint."""
     return Size(size.cols, size.rows - 1 if size.rows > ROWS[0] else size.rows + 1)

@@ -137,7 +137,7 @@ class Turn:
         self._waiting.pop(party.client, None)
         if self.drives(party.client):
             if party.role is Role.VIEWER:
-                self._free(Act.RELEASED, now)
+                self._release_control(Act.RELEASED, now)
             else:
                 self.driver, self.left_at = party, None
         elif self.driver is None and self._sits_down(party):
@@ -207,7 +207,7 @@ class Turn:
         if party is None:
             return _STRANGER
         if self.drives(client):
-            self._free(Act.RELEASED, now)
+            self._release_control(Act.RELEASED, now)
         elif party.role is Role.OWNER:
             self._hand(party, Act.TAKEN, now)
         elif self._waiting.pop(client, None) is None:
@@ -263,7 +263,7 @@ class Turn:
         """End a grace that has passed, and a lease nobody uses while others wait."""
         deadline = self.deadline
         if deadline is not None and now >= deadline:
-            self._free(Act.IDLED if self.left_at is None else Act.LAPSED, now)
+            self._release_control(Act.IDLED if self.left_at is None else Act.LAPSED, now)
 
     @property
     def deadline(self) -> float | None:
@@ -301,7 +301,7 @@ class Turn:
         self.driver, self.left_at, self._used = party, None, now
         self._note(act, party, by)
 
-    def _free(self, act: Act, now: float) -> None:
+    def _release_control(self, act: Act, now: float) -> None:
         """Release control; if somebody waits, a free terminal grants it at once."""
         gone, self.driver, self.left_at = self.driver, None, None
         self._note(act, gone)

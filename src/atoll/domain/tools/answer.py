@@ -69,13 +69,13 @@ def text_page(text: str, offset: int, *, max_bytes: int = MAX_ANSWER_BYTES // 2)
     return TextPage(text[max(0, offset) : at], at if at < len(text) else None)
 
 
-def spelled(text: str) -> str:
+def spell_unseen(text: str) -> str:
     """Return text with every character that cannot be seen spelled by its number; lines stay."""
     return "".join(map(_spelled_one, text))
 
 
 def _without_mark(text: str) -> str:
-    return _LIKE_MARK.sub(r"(\1)", spelled(text))
+    return _LIKE_MARK.sub(r"(\1)", spell_unseen(text))
 
 
 def _spelled_one(char: str) -> str:

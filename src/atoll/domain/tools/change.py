@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from atoll.domain.event import Event, Json, sandbox_stream
-from atoll.domain.tools.uri import covers, family_of, paths_of
+from atoll.domain.tools.uri import covers_path, family_of, paths_of
 from atoll.wire.words.events import ActorKind
 
 OUTCOMES: Final = frozenset(
@@ -51,7 +51,7 @@ def changes_in(event: Event, watch: Sequence[str], sandbox_id: str) -> tuple[Wat
     news to them."""
     if not _counts(event) or _is_own(event, sandbox_id):
         return ()
-    found = [path for path in paths_of(event) if any(covers(one, path) for one in watch)]
+    found = [path for path in paths_of(event) if any(covers_path(one, path) for one in watch)]
     outcome = _outcome(event.payload)
     return tuple(
         WatchedChange(path, event.event_type, outcome, event.position)

@@ -49,14 +49,15 @@ class ToolOffer:
 
 def offer_of(tool: Tool, caller: Principal, profile: ProfileTools, reach: ToolReach) -> ToolOffer:
     """Return what a caller with the token of a sandbox has of a tool under its profile."""
-    missing = _missing(tool, caller, profile, reach)
+    missing = _missing_reason(tool, caller, profile, reach)
     rule = profile.rule_of(tool)
     return ToolOffer(tool, rule if missing is None else ToolRule.DENY, missing)
 
 
-def _missing(
+def _missing_reason(
     tool: Tool, caller: Principal, profile: ProfileTools, reach: ToolReach
 ) -> ToolMissing | None:
+    """Return why a tool is missing for the caller, or None when it is offered."""
     if not tool.inside:
         return ToolMissing.NOT_INSIDE
     if not reach.includes(tool):

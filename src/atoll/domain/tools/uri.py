@@ -73,7 +73,7 @@ def is_pattern(path: str) -> bool:
     return path.endswith(f"/{ANY}")
 
 
-def covers(watched: str, path: str) -> bool:
+def covers_path(watched: str, path: str) -> bool:
     """Report whether who watches the first path learns of changes of the second: the same, one
     below it, or any that a pattern stands for."""
     stem = watched.removesuffix(ANY).removesuffix("/")
@@ -87,13 +87,14 @@ def paths_of(event: Event) -> tuple[str, ...]:
         path = payload.get("path")
         return (path,) if isinstance(path, str) else ()
     if kind == "hook.tested":
-        families = _TESTED.get(_part(payload, "source"), ())
-        return tuple(f"{one}/test/{_part(payload, 'hook_id')}" for one in families)
+        families = _TESTED.get(_payload_text(payload, "source"), ())
+        return tuple(f"{one}/test/{_payload_text(payload, 'hook_id')}" for one in families)
     family = kind.partition(".")[0]
-    tail = tuple(_part(payload, name) for name in _OWN.get(family, ()))
+    tail = tuple(_payload_text(payload, name) for name in _OWN.get(family, ()))
     return (f"{family}/{'/'.join(tail)}",) if tail and all(tail) else ()
 
 
-def _part(payload: Mapping[str, Json], name: str) -> str:
+def _payload_text(payload: Mapping[str, Json], name: str) -> str:
+    """Return a text field of a payload; empty when it is no text."""
     found = payload.get(name)
     return found if isinstance(found, str) else ""

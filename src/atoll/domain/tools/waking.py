@@ -156,11 +156,11 @@ def step(waking: Waking, stimulus: WakingStimulus) -> tuple[Waking, WakingInstru
     """Return the state after a stimulus, and what is to be done."""
     match stimulus:
         case ChangesCame():
-            return _came(waking, stimulus)
+            return _note_changes(waking, stimulus)
         case WakeDue():
-            return _due(waking, stimulus)
+            return _wake_if_due(waking, stimulus)
         case WakeGiven():
-            return _given(waking, stimulus), None
+            return _note_wake(waking, stimulus), None
         case WakeRefused(id, at, by_person):
             if waking.wake is None or waking.wake.id != id:
                 return waking, None
@@ -173,7 +173,8 @@ def step(waking: Waking, stimulus: WakingStimulus) -> tuple[Waking, WakingInstru
             return replace(waking, untold=0), None
 
 
-def _came(waking: Waking, stimulus: ChangesCame) -> tuple[Waking, WakingInstruction]:
+def _note_changes(waking: Waking, stimulus: ChangesCame) -> tuple[Waking, WakingInstruction]:
+    """Return the state with the new changes, and when to look again."""
     fresh = [one for one in stimulus.changes if one.position > waking.position]
     if not fresh:
         return waking, None
@@ -196,7 +197,8 @@ def _came(waking: Waking, stimulus: ChangesCame) -> tuple[Waking, WakingInstruct
     return after, LookAgain(_settled_at(began, stimulus.at))
 
 
-def _due(waking: Waking, stimulus: WakeDue) -> tuple[Waking, WakingInstruction]:
+def _wake_if_due(waking: Waking, stimulus: WakeDue) -> tuple[Waking, WakingInstruction]:
+    """Return the state and a wake if one is due, else when to look again."""
     if waking.wake is not None:
         return waking, GiveWake(waking.wake)
     if waking.began_at is None or waking.changed_at is None:
@@ -210,7 +212,8 @@ def _due(waking: Waking, stimulus: WakeDue) -> tuple[Waking, WakingInstruction]:
     return replace(waking, wake=wake, woken_at=lately), GiveWake(wake)
 
 
-def _given(waking: Waking, stimulus: WakeGiven) -> Waking:
+def _note_wake(waking: Waking, stimulus: WakeGiven) -> Waking:
+    """Return the state after a wake was given, without the changes that it reported."""
     wake = waking.wake
     if wake is None or wake.id != stimulus.id:
         return waking

@@ -35,11 +35,11 @@ _REJECT = 0x0200
 """RTF_REJECT, linux/route.h."""
 
 
-def probed(isolation: Isolation, printed: bytes, *, bridged: bool = False) -> Isolation:
+def apply_probe(isolation: Isolation, printed: bytes, *, bridged: bool = False) -> Isolation:
     """Return an isolation as it truly is: with a note for all that the probe shows to be missing,
     beside those that the backend made itself. A network that is `bridged` is closed at the bridge,
     which no route inside shows."""
-    said = _said(printed)
+    said = _parse_lines(printed)
     own = {note.partition(":")[0] for note in isolation.degraded}
     own |= {"network"} if bridged else set()
     found = (note for note in _notes(said, isolation.level) if note.partition(":")[0] not in own)
@@ -52,7 +52,7 @@ def open_network(isolation: Isolation) -> str:
     return next((why.strip() for name, _, why in notes if name == "network"), "")
 
 
-def _said(printed: bytes) -> Mapping[str, list[list[str]]]:
+def _parse_lines(printed: bytes) -> Mapping[str, list[list[str]]]:
     """Return the words of each line, by file."""
     said: dict[str, list[list[str]]] = {}
     for line in printed.decode("ascii", "replace").split("\n")[:MAX_LINES]:

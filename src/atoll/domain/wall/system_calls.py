@@ -321,6 +321,6 @@ KNOWN = frozenset(
 """The names of every call up to `NEWEST_KNOWN` on either machine, for filters made of names."""
 
 
-def denied(*, debug: bool = False) -> dict[str, tuple[int | None, int | None]]:
+def denied_calls(*, debug: bool = False) -> dict[str, tuple[int | None, int | None]]:
     """Return `DENIED`, less `DEBUGGING` for a sandbox whose profile allows debuggers."""
     return {name: pair for name, pair in DENIED.items() if not (debug and name in DEBUGGING)}

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from atoll.domain.event import Event
 from atoll.domain.ids import EventId
-from atoll.domain.webhooks.webhook import STREAMS, Webhook, WebhookId, disabled
+from atoll.domain.webhooks.webhook import STREAMS, Webhook, WebhookId, disable_webhook
 from atoll.wire.words.webhooks import DeliveryState
 
 MAX_ATTEMPTS = 10
@@ -97,7 +97,7 @@ def failure_of(host: str, receipt: Receipt) -> Failure | None:
     return Failure(f"{host} answered {status}.", receipt.retry_after)
 
 
-def waiting(webhook_id: WebhookId, event: Event, now: datetime) -> Delivery:
+def new_delivery(webhook_id: WebhookId, event: Event, now: datetime) -> Delivery:
     """Return the delivery of an event that its stream waits for, due at once."""
     return Delivery(
         webhook_id=webhook_id,
@@ -126,7 +126,7 @@ def after_attempt(
     return replace(tried, next_at=now + max(wait, asked))
 
 
-def copied(delivery: Delivery, message: bytes) -> Delivery:
+def with_copy(delivery: Delivery, message: bytes) -> Delivery:
     """Return the delivery with a copy of its message, unless that is too large."""
     if delivery.copy is not None or len(message) > MAX_COPY:
         return delivery
@@ -144,11 +144,13 @@ def after_failure(webhook: Webhook, failure: Failure, now: datetime, *, dead: in
     since, last = webhook.failing_since or now, f"The last reason: {failure.reason}"
     failing = replace(webhook, failing_since=since, failure=failure.reason, failed_at=now)
     if failure.gone:
-        return disabled(failing, failure.reason)
+        return disable_webhook(failing, failure.reason)
     if dead >= MAX_DEAD:
-        return disabled(failing, f"{dead} events could not be delivered. {last}")
+        return disable_webhook(failing, f"{dead} events could not be delivered. {last}")
     if now - since >= GIVE_UP_AFTER:
-        return disabled(failing, f"No delivery succeeded for {GIVE_UP_AFTER.days} days. {last}")
+        return disable_webhook(
+            failing, f"No delivery succeeded for {GIVE_UP_AFTER.days} days. {last}"
+        )
     return failing
 
 
@@ -158,12 +160,12 @@ def ceiling(attempts: int) -> timedelta:
     return min(FIRST_CEILING * grown, LAST_CEILING)
 
 
-def replayed(delivery: Delivery, now: datetime) -> Delivery:
+def replay_delivery(delivery: Delivery, now: datetime) -> Delivery:
     """Return a dead letter that is sent again, with all its attempts."""
-    return renewed(replace(delivery, state=DeliveryState.REPLAYING), now)
+    return renew_delivery(replace(delivery, state=DeliveryState.REPLAYING), now)
 
 
-def renewed(delivery: Delivery, now: datetime) -> Delivery:
+def renew_delivery(delivery: Delivery, now: datetime) -> Delivery:
     """Return a delivery that is due now, with all its attempts."""
     return replace(delivery, attempts=0, next_at=now)
 

@@ -112,7 +112,7 @@ def checked_event_types(patterns: Iterable[str]) -> tuple[str, ...]:
                 "`sandbox.*` is all of a noun",
                 field="event_types",
             )
-    return _bounded(found, "event_types")
+    return _check_filter_count(found, "event_types")
 
 
 def checked_streams(patterns: Iterable[str]) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ def checked_streams(patterns: Iterable[str]) -> tuple[str, ...]:
                 field="streams",
             )
         check_stream(one, patterns=True, field="streams")
-    return _bounded(found, "streams")
+    return _check_filter_count(found, "streams")
 
 
 def after_success(webhook: Webhook, now: datetime) -> Webhook:
@@ -134,12 +134,12 @@ def after_success(webhook: Webhook, now: datetime) -> Webhook:
     return replace(webhook, delivered_at=now, failing_since=None)
 
 
-def disabled(webhook: Webhook, reason: str) -> Webhook:
+def disable_webhook(webhook: Webhook, reason: str) -> Webhook:
     """Return the webhook, disabled by Atoll for a reason."""
     return replace(webhook, enabled=False, reason=reason)
 
 
-def enabled(webhook: Webhook) -> Webhook:
+def enable_webhook(webhook: Webhook) -> Webhook:
     """Return the webhook, enabled: its failures count from now."""
     return replace(webhook, enabled=True, reason=None, failing_since=None)
 
@@ -155,7 +155,7 @@ def _passes(name: str, patterns: tuple[str, ...], mark: str) -> bool:
     return f"{name.partition(mark)[0]}{mark}*" in patterns
 
 
-def _bounded(patterns: tuple[str, ...], field: str) -> tuple[str, ...]:
+def _check_filter_count(patterns: tuple[str, ...], field: str) -> tuple[str, ...]:
     if len(patterns) > MAX_FILTERS:
         raise Invalid(f"{field} has more than {MAX_FILTERS} entries: use `*`", field=field)
     return patterns

@@ -41,7 +41,7 @@ class BackendHealth:
     lost: int
 
 
-def runs(worker: Worker) -> bool:
+def is_running(worker: Worker) -> bool:
     """Report whether a worker runs as far as anybody knows: a lost one is not counted."""
     return worker.status is WorkerStatus.RUNNING and worker.contact is HostContact.PRESENT
 

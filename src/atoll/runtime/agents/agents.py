@@ -18,7 +18,7 @@ from atoll.domain.terminals.softlock import AgentState, Work
 from atoll.ports.runtime_boot import Agent, Machine, WatchFile
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.finding import find_at_terminal, find_by_machine
-from atoll.runtime.agents.lines import Program, lines
+from atoll.runtime.agents.lines import Program, run_program
 from atoll.runtime.agents.lock import AgentLock, AgentTerminal, RunningWatch, TerminalAnnouncer
 from atoll.runtime.agents.looking import look_inside
 from atoll.runtime.agents.machine import (
@@ -339,7 +339,7 @@ class Agents:
         try:
             conversation = make_conversation(start.machine.protocol, start.terms)
             channel = MachineChannel(start.identity.id, conversation, look)
-            async with lines(self._spawner, start.program, with_input=True) as program:
+            async with run_program(self._spawner, start.program, with_input=True) as program:
                 status = AgentStatus(start.identity, has_reported=True)
                 session = AgentSession(status, program.process, channel, self._context)
                 session.apply(await channel.begin(program))
@@ -361,7 +361,7 @@ class Agents:
         try:
             while (restart := channel.restart) is not None and session.lives:
                 program = start.again(restart)
-                async with lines(self._spawner, program, with_input=True) as running:
+                async with run_program(self._spawner, program, with_input=True) as running:
                     if not await session.continues(running.process):
                         break
                     session.apply(await channel.begin(running))
@@ -388,7 +388,7 @@ class Agents:
 
 def _at_terminal(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
     """Return the argv at a terminal."""
-    argv = _with_tools(agent, _begun(agent, order)) + agent.watch_argv
+    argv = _with_tools(agent, _choose_argv(agent, order)) + agent.watch_argv
     words = order.first_prompt
     if agent.prompt_argv is None or words is None:
         return argv
@@ -414,7 +414,7 @@ def _with_tools(agent: Agent, argv: tuple[str, ...]) -> tuple[str, ...]:
     return argv if agent.mcp is None else (*argv[:1], *agent.mcp.argv, *argv[1:])
 
 
-def _begun(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
+def _choose_argv(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
     """Return the argv for the conversation that the order names. Raises `Invalid`."""
     if not agent.argv:
         raise Invalid(

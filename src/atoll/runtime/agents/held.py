@@ -19,7 +19,7 @@ from atoll.domain.agents.lenient_json import Message
 from atoll.domain.agents.terminal_question import TerminalQuestion
 from atoll.domain.errors import AtollError, Conflict
 from atoll.ports.spawner import Spawner
-from atoll.runtime.agents.lines import Lines, Program, lines
+from atoll.runtime.agents.lines import Lines, Program, run_program
 from atoll.runtime.agents.questions import TerminalQuestions
 from atoll.runtime.agents.session import AgentSession
 from atoll.wire.http.unreadable import UNREADABLE
@@ -102,7 +102,7 @@ class HeldHooks:
     async def _hold(self, name: str, hold: _Hold) -> None:
         """Pose the question of a hook until it is answered here or at the terminal."""
         try:
-            async with lines(self._spawner, self._relay(name), with_input=True) as relay:
+            async with run_program(self._spawner, self._relay(name), with_input=True) as relay:
                 hold.message = await _read(relay)
                 await self._pose(name, hold, relay)
         except AtollError as error:

@@ -81,7 +81,7 @@ class Lines:
 
 
 @asynccontextmanager
-async def lines(
+async def run_program(
     spawner: Spawner, program: Program, *, with_input: bool = False
 ) -> AsyncIterator[Lines]:
     """Run the program for the length of the block, then end its whole process tree. With

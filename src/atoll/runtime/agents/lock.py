@@ -93,7 +93,7 @@ class AgentTerminal:
         self._watching = watching
         self._loop = asyncio.get_running_loop()
         self._liveliness = Liveliness()
-        self._silence = Alarm(self._quiet)
+        self._silence = Alarm(self._end_silent_turn)
         self._interrupted = False
         self._activity = OutputActivity()
         self._idle = Alarm(self._look)
@@ -102,7 +102,7 @@ class AgentTerminal:
         """Note output. Cards come from what the agent reports, not from its screen."""
         self._channel.drew()
         if not self._session.reports_turns:
-            self._noticed()
+            self._note_output()
         if self._session.works:
             self._liveliness.drew(self._loop.time())
             self._silence.set(self._liveliness.deadline)
@@ -134,7 +134,7 @@ class AgentTerminal:
             loop = asyncio.get_running_loop()
             loop.call_later(LAST_WORDS_SECONDS, self._watching.cancel)
 
-    def _noticed(self) -> None:
+    def _note_output(self) -> None:
         """Note output of an agent that reports nothing."""
         if self._activity.drew(self._loop.time()):
             self._session.shows(active=True)
@@ -145,7 +145,7 @@ class AgentTerminal:
             self._session.shows(active=False)
         self._idle.set(self._activity.deadline)
 
-    def _quiet(self) -> None:
+    def _end_silent_turn(self) -> None:
         """End a turn whose agent has fallen silent: the report of its end was lost, or it reports
         no interrupts."""
         if not self._session.works:

@@ -9,7 +9,7 @@ import msgspec
 from atoll.domain.agents.lenient_json import Message
 from atoll.domain.errors import Unavailable
 from atoll.ports.spawner import Spawner
-from atoll.runtime.agents.lines import Program, lines
+from atoll.runtime.agents.lines import Program, run_program
 from atoll.wire.http.unreadable import UNREADABLE
 
 LOOK_SECONDS = 20.0
@@ -23,7 +23,7 @@ async def look_inside(spawner: Spawner, agent: Program, argv: tuple[str, ...]) -
     try:
         async with (
             asyncio.timeout(LOOK_SECONDS),
-            lines(spawner, replace(agent, argv=argv)) as program,
+            run_program(spawner, replace(agent, argv=argv)) as program,
         ):
             return [message async for message in _objects(program.read_lines())]
     except TimeoutError as error:

@@ -61,7 +61,7 @@ class MachineChannel:
         on."""
         self._running, self.restart = program, None
         self._again.clear()
-        return await self._done(self._conversation.begin())
+        return await self._perform_step(self._conversation.begin())
 
     async def read(self) -> AsyncIterator[Step]:
         """Yield the step for each message of the agent's, until it sends no more."""
@@ -83,19 +83,19 @@ class MachineChannel:
 
     async def ask(self, words: str) -> Step:
         """Send the agent a prompt."""
-        return await self._done(self._conversation.ask(words))
+        return await self._perform_step(self._conversation.ask(words))
 
     async def interrupt(self) -> Step | None:
         """Break off the turn."""
-        return await self._done(self._conversation.interrupt())
+        return await self._perform_step(self._conversation.interrupt())
 
     async def answer(self, card: Card, option: str | None, words: str | None) -> Step:
         """Answer the agent's question."""
-        return await self._done(self._conversation.answer(card, option, words))
+        return await self._perform_step(self._conversation.answer(card, option, words))
 
     async def change(self, name: SettingName, value: str) -> Step:
         """Change a setting."""
-        return await self._done(self._conversation.change(name, value))
+        return await self._perform_step(self._conversation.change(name, value))
 
     async def request(self, key: str, method: str, params: Message, *, trace: str = "") -> Step:
         """Send a request of a worker, or look inside for its answer."""
@@ -159,8 +159,8 @@ class MachineChannel:
             log.warning("agent %s: %s", self._id, error.message)
             return Step(replies=step.replies, durable=step.durable, events=step.events)
 
-    async def _done(self, step: Step) -> Step:
-        """Send what somebody else than the worker has done, and let the worker know."""
+    async def _perform_step(self, step: Step) -> Step:
+        """Perform a step that the worker did not cause, and report it to the worker."""
         self._do(step)
         if self._tap is not None and step.events:
             await self._tap.take(b"", step)

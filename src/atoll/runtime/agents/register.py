@@ -76,9 +76,9 @@ class AgentRegister:
         if session.stopping:
             self._note(session, "stopped")
         else:
-            self._tasks.spawn(self._ended(session), f"end of {session.identity.id}")
+            self._tasks.spawn(self._record_end(session), f"end of {session.identity.id}")
 
-    async def _ended(self, session: AgentSession) -> None:
+    async def _record_end(self, session: AgentSession) -> None:
         """Record the end of an agent, unless the whole sandbox ended."""
         try:
             (await self._spawner.open_file(".", os.O_RDONLY | os.O_DIRECTORY)).close()

@@ -69,7 +69,7 @@ class StatusReport:
         if self._outcome is not None:
             self._on = ""
         self._outcome, self._failure = None, ""
-        self._started()
+        self._end_starting()
 
     def prompted(self, words: str) -> None:
         """Record that the agent was started with a prompt."""
@@ -81,7 +81,7 @@ class StatusReport:
         an end: one that only says that it is over takes back no failure and no interrupt."""
         if outcome is not CardState.DONE or self._outcome is None:
             self._outcome = outcome
-        self._started()
+        self._end_starting()
         # A person's word counts more than output that goes on.
         self._shows = self._shows and False
         self._keep_answerable()
@@ -96,7 +96,7 @@ class StatusReport:
     def left(self, failure: str) -> None:
         """Record that the process is gone; `failure` says why, if it did not end as it should."""
         self._pending, self._failure = {}, failure
-        self._started()
+        self._end_starting()
 
     def saw(self, card: Card) -> None:
         """Record a card that was added or changed."""
@@ -144,7 +144,8 @@ class StatusReport:
     def _keep_answerable(self) -> None:
         self._pending = {key: card for key, card in self._pending.items() if _is_answerable(card)}
 
-    def _started(self) -> None:
+    def _end_starting(self) -> None:
+        """Record that the agent no longer starts, and cancel the timer for its first turn."""
         self._starts = False
         self._patience.cancel()
 
@@ -155,7 +156,7 @@ class StatusReport:
     def _publish(self) -> None:
         """Publish what is known, or set when that is due."""
         now = self._loop.time()
-        due = self._due(now)
+        due = self._find_due_time(now)
         if due > now:
             self._alarm.set(due)
             return
@@ -184,7 +185,8 @@ class StatusReport:
         known, published = self._known, self.published
         return (known.status, known.since) != (published.status, published.since)
 
-    def _due(self, now: float) -> float:
+    def _find_due_time(self, now: float) -> float:
+        """Return the loop time at which the next status is to be published."""
         if self._calls:
             return now + self._attention.wait(now)
         bare = replace(self._known, on=self.published.on)

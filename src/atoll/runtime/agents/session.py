@@ -220,7 +220,7 @@ class AgentSession:
 
     async def pause(self) -> None:
         """Stop the agent's processes (SIGSTOP). Typing is refused before the first one stops."""
-        self._alive()
+        self._check_not_ended()
         if not self.lock.paused():
             return
         self._announce("paused")
@@ -228,7 +228,7 @@ class AgentSession:
 
     async def resume(self) -> None:
         """Continue the agent's processes (SIGCONT)."""
-        self._alive()
+        self._check_not_ended()
         await self._process.signal(signal.SIGCONT, tree=True)
         if self.lock.resumed():
             self._announce("resumed")
@@ -243,22 +243,22 @@ class AgentSession:
     def take(self) -> None:
         """Mark the agent as working, as a person reports. Where its turns are reported, the mark
         ends by itself unless a report confirms it."""
-        self._alive()
+        self._check_not_ended()
         if self._status.reports_turns:
-            self._supposed("started")
-        elif self._began(timestamp()):
+            self._assume_working("started")
+        elif self._begin_turn(timestamp()):
             self._announce("started")
 
     def give(self) -> None:
         """Mark the agent as waiting, as a person reports."""
-        self._alive()
+        self._check_not_ended()
         self._report.ended(CardState.DONE)
         if self.lock.ended():
             self._announce("yielded")
 
     def unlock(self) -> None:
         """Let the owner type on while the agent works, from now on."""
-        self._alive()
+        self._check_not_ended()
         if self.lock.loosened():
             self._announce("unlocked")
 
@@ -278,18 +278,18 @@ class AgentSession:
 
     async def ask(self, words: str) -> None:
         """Send the agent a prompt. Raises `Conflict` with the lock's reason."""
-        self._alive()
+        self._check_not_ended()
         refusal = self.lock.refusal
         if refusal is not None:
             raise Conflict(REASONS[refusal], code=refusal)
         self.apply(await self._channel.ask(words))
         if self._status.reports_turns:
-            self._supposed("asked")
+            self._assume_working("asked")
 
     async def interrupt(self) -> None:
         """Interrupt the agent's turn. The lock opens, and later reports of that turn do not close
         it."""
-        self._alive()
+        self._check_not_ended()
         if self.lock.state is AgentState.PAUSED:
             raise Conflict(REASONS[LockReason.PAUSED], code=LockReason.PAUSED)
         step = await self._channel.interrupt()
@@ -310,7 +310,7 @@ class AgentSession:
 
     async def answer(self, card_id: str, option: str | None, words: str | None) -> Card:
         """Answer a pending card; its next revision. Raises `NotFound`, `Conflict`, `Invalid`."""
-        self._alive()
+        self._check_not_ended()
         card = self.card(card_id)
         if card.state is not CardState.PENDING:
             raise Conflict(f"the card {card_id[:80]} waits for nothing", code="not_pending")
@@ -324,7 +324,7 @@ class AgentSession:
     async def change(self, name: SettingName, value: str, *, by: str) -> None:
         """Change the model or the permission mode; returns once the agent has accepted that.
         Raises `Invalid`, `Conflict`."""
-        self._alive()
+        self._check_not_ended()
         if self.lock.state is AgentState.PAUSED:
             raise Conflict(REASONS[LockReason.PAUSED], code=LockReason.PAUSED)
         with self.settings.changing(name, value) as settled:
@@ -334,13 +334,13 @@ class AgentSession:
 
     def follow(self, tap: Tap) -> None:
         """Give every later message of the agent to one follower. Raises `Conflict`, `Invalid`."""
-        self._alive()
+        self._check_not_ended()
         self._channel.follow(tap)
         self._led = True
 
     async def request(self, key: str, method: str, params: Message, *, trace: str = "") -> Step:
         """Send a request in the agent's own protocol. Raises `Invalid`, `Conflict`."""
-        self._alive()
+        self._check_not_ended()
         if self.lock.state is AgentState.PAUSED:
             raise Conflict(REASONS[LockReason.PAUSED], code=LockReason.PAUSED)
         step = await self._channel.request(key, method, params, trace=trace)
@@ -357,9 +357,9 @@ class AgentSession:
             case Draft():
                 return self._put(report, at or now)
             case Began():
-                return turns and self._began(now)
+                return turns and self._begin_turn(now)
             case Worked():
-                return turns and self._worked()
+                return turns and self._note_work()
             case Yielded():
                 return turns and self.lock.yielded()
             case Ended():
@@ -393,7 +393,8 @@ class AgentSession:
         if card.kind is CardKind.TURN and card.state in OVER:
             self._report.ended(card.state)
 
-    def _worked(self) -> bool:
+    def _note_work(self) -> bool:
+        """Record that the agent works. Returns whether that is a change."""
         changed = self.lock.worked(asyncio.get_running_loop().time())
         if changed:
             self._report.began()
@@ -408,7 +409,8 @@ class AgentSession:
         if self.lock.yielded():
             self._announce(reason)
 
-    def _began(self, now: str) -> bool:
+    def _begin_turn(self, now: str) -> bool:
+        """Begin a turn. Returns whether that changed what the agent does."""
         self._report.began()
         if not self.lock.began():
             return False
@@ -416,7 +418,7 @@ class AgentSession:
         self._context.on_turn(self.identity.id, self.identity.name)
         return True
 
-    def _supposed(self, reason: str) -> None:
+    def _assume_working(self, reason: str) -> None:
         """Assume that the agent works: a report of its prompt is on its way."""
         if self.lock.supposed(asyncio.get_running_loop().time()):
             self._context.on_turn(self.identity.id, self.identity.name)
@@ -440,7 +442,7 @@ class AgentSession:
         if state != before:
             self._announced = state
             if before is not None and before.turn == Work.WORKING != state.turn:
-                self._context.count(self.identity.id, self._counted)
+                self._context.count(self.identity.id, self._report_changes)
             for observer in self._observers:
                 observer.changed(state)
             turn = {"agent_state": state.agent_state, "turn": state.turn, "why": reason}
@@ -450,9 +452,9 @@ class AgentSession:
     def recount(self) -> None:
         """Count anew what was counted at the end of a turn: something else may have changed it."""
         if self._report.has_counts:
-            self._context.count(self.identity.id, self._counted)
+            self._context.count(self.identity.id, self._report_changes)
 
-    def _counted(self, commits: int, plus: int, minus: int) -> None:
+    def _report_changes(self, commits: int, plus: int, minus: int) -> None:
         """Report what the agent changed so far."""
         self._report.counted(commits, plus, minus)
         self._tell()
@@ -473,7 +475,8 @@ class AgentSession:
         for listener in tuple(self.listeners):
             listener()
 
-    def _alive(self) -> None:
+    def _check_not_ended(self) -> None:
+        """Raise `Conflict` when the agent has ended."""
         if self.lock.state is AgentState.STOPPED:
             raise Conflict(
                 f"the agent {self.identity.name} has ended; start it again", code="agent_stopped"

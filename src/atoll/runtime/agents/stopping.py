@@ -34,7 +34,7 @@ async def stop(process: Process, gaps: Gaps) -> None:
     steps = [(signal.SIGINT, seconds) for seconds in gaps.interrupts]
     for number, seconds in (*steps, (signal.SIGTERM, gaps.term)):
         await process.signal(number, tree=True)
-        if await _ends(process, seconds):
+        if await _wait_for_exit(process, seconds):
             await process.signal(signal.SIGTERM, tree=True)
             await asyncio.sleep(min(LEFTOVER_SECONDS, gaps.term))
             break
@@ -42,7 +42,8 @@ async def stop(process: Process, gaps: Gaps) -> None:
     await process.wait()
 
 
-async def _ends(process: Process, seconds: float) -> bool:
+async def _wait_for_exit(process: Process, seconds: float) -> bool:
+    """Wait for a process. Returns whether it ended within this time."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await process.wait()

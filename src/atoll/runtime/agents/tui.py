@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from atoll.domain.agents.agent import plain_prompt
 from atoll.domain.agents.card import AgentReport, Card, CardState, Draft
 from atoll.domain.agents.codex.files import CodexRolloutCards
-from atoll.domain.agents.conversation import Step, unsupported
+from atoll.domain.agents.conversation import Step, unsupported_error
 from atoll.domain.agents.held_hooks import RELAY_SCRIPT, read_sign
 from atoll.domain.agents.hooks import HookReport, Hooks
 from atoll.domain.agents.lenient_json import Message
@@ -29,7 +29,7 @@ from atoll.domain.wall.own_environment import own_environment
 from atoll.ports.runtime_boot import WatchFile
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.held import HeldHooks
-from atoll.runtime.agents.lines import Program, lines
+from atoll.runtime.agents.lines import Program, run_program
 from atoll.runtime.agents.neighbours import Tap
 from atoll.runtime.agents.questions import TerminalQuestions
 from atoll.runtime.agents.session import AgentSession
@@ -114,7 +114,7 @@ class TuiChannel:
         self._check_line()
         if not self._pty.scrollback.end:
             await self._draws(PATIENCE_SECONDS)
-        await self._quiet()
+        await self._wait_until_quiet()
         self._check_line()
         plain = plain_prompt(words)[:MAX_PROMPT]
         modes = self._pty.scrollback.modes
@@ -124,7 +124,7 @@ class TuiChannel:
             typed = plain.replace("\n", " ").encode()
         self._type(typed)
         await self._draws(PATIENCE_SECONDS)
-        await self._quiet()
+        await self._wait_until_quiet()
         await self._submit(reported=not plain.startswith(COMMANDS))
         return Step()
 
@@ -153,7 +153,7 @@ class TuiChannel:
     async def request(self, key: str, method: str, params: Message, *, trace: str = "") -> Step:
         """Refuse a request: an agent at a terminal serves none."""
         del key, params, trace
-        raise unsupported(method)
+        raise unsupported_error(method)
 
     def follow(self, tap: Tap) -> None:
         """Refuse a follower: an agent at a terminal sends no messages."""
@@ -166,18 +166,18 @@ class TuiChannel:
             self._working.clear()
             self._drawn.clear()
             self._type(ENTER)
-            heard = await self._heard(reported=reported)
+            heard = await self._wait_for_enter(reported=reported)
             if heard or self._status.lock.refusal or self._line.characters:
                 return
 
-    async def _heard(self, *, reported: bool) -> bool:
+    async def _wait_for_enter(self, *, reported: bool) -> bool:
         """Report whether the Enter arrived. With `reported`, wait for a turn of an agent that
         reports turns: it may draw a prompt that it read late, with the Enter as a part of it."""
         status = self._status
         if not (reported and status.reports_turns):
             return await self._draws(HEARD_SECONDS)
         seconds = REPORT_SECONDS if status.has_reported else FIRST_REPORT_SECONDS
-        if await _within(seconds, self._working):
+        if await _wait_for_event(seconds, self._working):
             return True
         return not status.has_reported and self._drawn.is_set()
 
@@ -189,8 +189,8 @@ class TuiChannel:
                 code="draft",
             )
 
-    async def _quiet(self) -> None:
-        """Wait until it draws nothing more."""
+    async def _wait_until_quiet(self) -> None:
+        """Wait until the agent draws nothing more."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE_SECONDS):
                 while await self._draws(QUIET_SECONDS):
@@ -199,14 +199,14 @@ class TuiChannel:
     async def _draws(self, seconds: float) -> bool:
         """Return whether it draws something within this time."""
         self._drawn.clear()
-        return await _within(seconds, self._drawn)
+        return await _wait_for_event(seconds, self._drawn)
 
     def _type(self, data: bytes) -> None:
         if not self._pty.type(AGENT, data):
             raise Conflict("the agent's terminal takes no input now", code="input_full")
 
 
-async def _within(seconds: float, event: asyncio.Event) -> bool:
+async def _wait_for_event(seconds: float, event: asyncio.Event) -> bool:
     """Wait for the event. Returns whether it was set within this time."""
     loop = asyncio.get_running_loop()
     timer = loop.call_later(seconds, event.set)
@@ -282,7 +282,7 @@ class AgentWatch:
             async with asyncio.timeout(FORGET_SECONDS):
                 beside = [self._pipe + file.suffix for file in self._means.files]
                 gone = self._run("rm", "-f", self._pipe, self._pipe + _LISTS, *beside)
-                async with lines(self._spawner, gone) as removal:
+                async with run_program(self._spawner, gone) as removal:
                     await removal.process.wait()
 
     async def _listen(self, group: asyncio.TaskGroup) -> None:
@@ -292,7 +292,7 @@ class AgentWatch:
             for word in (file.suffix, file.content.replace("{report_pipe}", self._pipe))
         ]
         listener = self._run("sh", "-c", _REPORT_PIPE_SCRIPT, "sh", self._pipe, *files)
-        async with lines(self._spawner, listener) as reports:
+        async with run_program(self._spawner, listener) as reports:
             async for line in reports.read_lines():
                 self.listening.set()
                 session = await self._session
@@ -342,7 +342,7 @@ class AgentWatch:
         session = await self._session
         cards = TRANSCRIPTS.get(self._means.reader, CodexRolloutCards)()
         tail = self._run("tail", "-n", "+1", "-F", "--", path)
-        async with lines(self._spawner, tail) as transcript:
+        async with run_program(self._spawner, tail) as transcript:
             async for line in transcript.read_lines():
                 try:
                     message = msgspec.json.decode(line)

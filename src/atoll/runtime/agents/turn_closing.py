@@ -43,7 +43,7 @@ class TurnClosing:
         self.cancel()
         if self._overdue():
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(WRITING_SECONDS, self._over)
+            self._timer = loop.call_later(WRITING_SECONDS, self._close_overdue)
 
     def cancel(self) -> None:
         """Close nothing any more."""
@@ -51,7 +51,8 @@ class TurnClosing:
             self._timer.cancel()
             self._timer = None
 
-    def _over(self) -> None:
+    def _close_overdue(self) -> None:
+        """Close the cards of the turns that are over."""
         self._timer = None
         self._close(self._overdue())
 

@@ -25,7 +25,7 @@ class WrittenEnd:
         self._end = end
         self._loop = asyncio.get_running_loop()
         self._state: CardState | None = None
-        self._alarm = Alarm(self._due)
+        self._alarm = Alarm(self._report_end)
 
     def wrote(self, reports: Sequence[AgentReport]) -> None:
         """Take what was read of its record."""
@@ -57,7 +57,8 @@ class WrittenEnd:
         if self._state is not None:
             self._alarm.set(self._loop.time() + WRITTEN_SECONDS)
 
-    def _due(self) -> None:
+    def _report_end(self) -> None:
+        """Report the end that the agent wrote down, unless it was forgotten."""
         state, self._state = self._state, None
         if state is not None:
             self._end(state)

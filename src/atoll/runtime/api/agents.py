@@ -41,7 +41,7 @@ GAPS = 4
 def routes() -> list[web.RouteDef]:
     """Return every route of agents and cards."""
     return [
-        web.post("/agents", _open),
+        web.post("/agents", _open_agent),
         web.get("/agents", _list),
         web.get("/agents/{id}", _show),
         web.get("/agents/{id}/settings", _settings),
@@ -55,7 +55,8 @@ def routes() -> list[web.RouteDef]:
     ]
 
 
-async def _open(request: web.Request) -> web.Response:
+async def _open_agent(request: web.Request) -> web.Response:
+    """Start an agent, at a terminal or as a machine."""
     forbid_viewers(request.query.get("role", ""))
     body = await read_json(request, OpenAgentBody)
     prompt = None if body.prompt is None else check_prompt(body.prompt)
@@ -101,7 +102,7 @@ async def _settings(request: web.Request) -> web.Response:
 
 async def _change(request: web.Request) -> web.Response:
     _expect_owner(request)
-    name, value = _wanted(await read_json(request, SettingsBody))
+    name, value = _parse_setting(await read_json(request, SettingsBody))
     session = _agent(request)
     parts_of(request).activity.touch()
     await session.change(name, value, by=request.query.get("principal", ""))
@@ -165,8 +166,8 @@ def _agent(request: web.Request) -> AgentSession:
     return parts_of(request).agents.get(request.match_info["id"])
 
 
-def _wanted(body: SettingsBody) -> tuple[SettingName, str]:
-    """Return the setting to change: exactly one."""
+def _parse_setting(body: SettingsBody) -> tuple[SettingName, str]:
+    """Return the one setting to change, with its value. Raises `Invalid`."""
     match body:
         case SettingsBody(model=str(value), permission_mode=None):
             return "model", value

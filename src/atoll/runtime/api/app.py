@@ -23,7 +23,7 @@ from atoll.runtime.api.problems import problems
 from atoll.runtime.api.recordings import routes as reading_routes
 from atoll.runtime.api.requests import MAX_JSON_BYTES, answer, query_integer, read_json
 from atoll.runtime.api.terminals import routes as terminal_routes
-from atoll.runtime.api.tracing import end_at_upgrade, traced
+from atoll.runtime.api.tracing import end_at_upgrade, trace_request
 from atoll.runtime.api.workers import routes as worker_routes
 from atoll.runtime.health import Counts
 from atoll.wire.contract.journal import AckBody
@@ -36,8 +36,8 @@ MAX_AWAY_SECONDS = 3600
 
 
 def build(*, token: str | None) -> web.Application:
-    """Return the whole application, which `expect_parts` connects to what it serves. With a `token`
-    every request must bear it."""
+    """Return the whole application, which `promise_parts` connects to what it serves. With a
+    `token` every request must bear it."""
     middlewares: list[Middleware] = [_watch, _redact, problems]
     if token is not None:
         middlewares.append(_bearing(token))
@@ -107,7 +107,7 @@ async def _watch(request: web.Request, handler: Handler) -> web.StreamResponse:
     parts = parts_of(request)
     with parts.idle_end.request():
         try:
-            return await traced(request, handler, parts.spans)
+            return await trace_request(request, handler, parts.spans)
         finally:
             parts.settling.request_ended(request.path)
 

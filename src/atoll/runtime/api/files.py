@@ -172,7 +172,7 @@ def _path(request: web.Request) -> str:
     exact = request.query.get("path_b64")
     if exact is None:
         return workspace_path(request.query.get("path", ""))
-    return workspace_path(os.fsdecode(_decoded(exact, "path_b64")), field="path_b64")
+    return workspace_path(os.fsdecode(_decode_base64(exact, "path_b64")), field="path_b64")
 
 
 def _named_path(request: web.Request) -> str:
@@ -204,13 +204,14 @@ async def _events(request: web.Request) -> web.StreamResponse:
 def _cursor(text: str) -> bytes | None:
     if not text:
         return None
-    name = _decoded(text, "cursor")
+    name = _decode_base64(text, "cursor")
     if not name or b"\0" in name or b"/" in name or len(name) > 255:
         raise Invalid("this cursor is not one of ours: start without it", field="cursor")
     return name
 
 
-def _decoded(text: str, field: str) -> bytes:
+def _decode_base64(text: str, field: str) -> bytes:
+    """Return the bytes of a base64 text, of either alphabet. Raises `Invalid`."""
     try:
         return base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
     except (binascii.Error, ValueError) as error:

@@ -91,7 +91,7 @@ class _HandoverSocket:
         """Return the client's socket, or None when the control plane sends none in time."""
         with contextlib.suppress(TimeoutError, OSError):
             async with asyncio.timeout(HAND_OVER_SECONDS):
-                await self._readable()
+                await self._wait_readable()
             _, fds, _, _ = socket.recv_fds(self._own, 1, 4)
             if not fds:
                 return None
@@ -120,7 +120,8 @@ class _HandoverSocket:
         """Close the socket."""
         self._own.close()
 
-    async def _readable(self) -> None:
+    async def _wait_readable(self) -> None:
+        """Wait until the socket can be read."""
         ready = asyncio.Event()
         self._loop.add_reader(self._own, ready.set)
         try:

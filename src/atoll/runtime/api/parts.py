@@ -66,7 +66,7 @@ class Parts:
 _PARTS: Final = web.AppKey("parts", asyncio.Future[Parts])
 
 
-def expect_parts(app: web.Application) -> asyncio.Future[Parts]:
+def promise_parts(app: web.Application) -> asyncio.Future[Parts]:
     """Return the promise of an application's parts. Call it in the loop before the application
     starts, and keep the promise before the first request comes."""
     parts: asyncio.Future[Parts] = asyncio.get_running_loop().create_future()

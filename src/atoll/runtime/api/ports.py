@@ -46,13 +46,13 @@ async def _dial(request: web.Request) -> web.StreamResponse:
     async with parts.ports.dial(port) as (process, ours):
         await client.prepare(request)
         parts.activity.touch()
-        got = await _passed(client, ours, parts.activity.use)
+        got = await _relay_bytes(client, ours, parts.activity.use)
         failed = got == 0 and (await process.wait()).code not in (0, None)
         await client.close(code=NOBODY if failed else 1000)
     return client
 
 
-async def _passed(
+async def _relay_bytes(
     client: web.WebSocketResponse, ours: socket.socket, use: Callable[[], None]
 ) -> int:
     """Pass bytes both ways until the sandbox's side ends or the client left; how many came. What
@@ -60,8 +60,8 @@ async def _passed(
     reader, writer = await asyncio.open_connection(sock=ours)
     try:
         async with asyncio.TaskGroup() as tasks:
-            down = tasks.create_task(_down(reader, client))
-            up = tasks.create_task(_up(client, writer, use))
+            down = tasks.create_task(_relay_to_client(reader, client))
+            up = tasks.create_task(_relay_to_sandbox(client, writer, use))
             # The end of what comes is the end of all; a client that left, too.
             down.add_done_callback(lambda _: up.cancel())
             up.add_done_callback(lambda _: down.cancel() if client.closed else None)
@@ -70,7 +70,8 @@ async def _passed(
         writer.close()
 
 
-async def _down(reader: asyncio.StreamReader, client: web.WebSocketResponse) -> int:
+async def _relay_to_client(reader: asyncio.StreamReader, client: web.WebSocketResponse) -> int:
+    """Send the client what the sandbox writes. Returns how many bytes."""
     got = 0
     with contextlib.suppress(OSError):
         while data := await reader.read(CHUNK_BYTES):
@@ -79,9 +80,10 @@ async def _down(reader: asyncio.StreamReader, client: web.WebSocketResponse) -> 
     return got
 
 
-async def _up(
+async def _relay_to_sandbox(
     client: web.WebSocketResponse, writer: asyncio.StreamWriter, use: Callable[[], None]
 ) -> None:
+    """Write what the client sends, and its end. Each message counts as use."""
     with contextlib.suppress(OSError):
         async for message in client:
             use()

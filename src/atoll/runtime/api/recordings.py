@@ -21,7 +21,7 @@ def routes() -> list[web.RouteDef]:
     """Return the routes of marks, text, recordings and search."""
     return [
         web.get("/sessions/{id}/marks", _marks),
-        web.get("/sessions/{id}/text", _text),
+        web.get("/sessions/{id}/text", _read_text),
         web.post("/sessions/{id}/recording", _start),
         web.delete("/sessions/{id}/recording", _stop),
         web.get("/recordings", _list),
@@ -38,7 +38,8 @@ async def _marks(request: web.Request) -> web.Response:
     return answer(MarkPage(log.since(since if since <= log.seq else 0), log.seq, log.dropped))
 
 
-async def _text(request: web.Request) -> web.Response:
+async def _read_text(request: web.Request) -> web.Response:
+    """Return the text of a terminal since an offset."""
     terminal = parts_of(request).terminals.get(request.match_info["id"])
     since, scrollback = query_integer(request, "since", 0), terminal.scrollback
     # An offset that the terminal has not reached is another terminal's: all is read, and cut.

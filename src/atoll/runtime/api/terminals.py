@@ -37,9 +37,9 @@ MAX_GRACE_SECONDS = 30.0
 
 
 def routes() -> list[web.RouteDef]:
-    """Return every `/sessions` route."""
+    """Return the routes of terminals, and those of farewells and notices."""
     return [
-        web.post("/sessions", _open),
+        web.post("/sessions", _open_terminal),
         web.get("/sessions", _list),
         web.get("/sessions/{id}", _show),
         web.patch("/sessions/{id}", _change),
@@ -53,7 +53,8 @@ def routes() -> list[web.RouteDef]:
     ]
 
 
-async def _open(request: web.Request) -> web.Response:
+async def _open_terminal(request: web.Request) -> web.Response:
+    """Open a terminal, with an agent when the request names one."""
     body = await read_json(request, OpenBody)
     _check_agents_own(body)
     creator = request.query.get("principal")

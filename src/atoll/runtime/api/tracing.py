@@ -84,8 +84,10 @@ def request_id_of(request: web.Request) -> str:
     return read_request_id(request.headers.get(HEADER)) or ""
 
 
-async def traced(request: web.Request, handler: Handler, spans: SpanBuffer) -> web.StreamResponse:
-    """Serve a request, as a span where its trace is sampled."""
+async def trace_request(
+    request: web.Request, handler: Handler, spans: SpanBuffer
+) -> web.StreamResponse:
+    """Serve a request, as a span when its trace is sampled."""
     given = request.headers.get(TRACE_HEADER)
     parent = None if given is None else read_trace_parent(given)
     if parent is None or not parent.sampled:

@@ -25,7 +25,7 @@ _METHOD = re.compile(r"[A-Za-z][A-Za-z0-9_/]{0,127}")
 def routes() -> list[web.RouteDef]:
     """Return every route of workers."""
     return [
-        web.post("/workers", _open),
+        web.post("/workers", _open_worker),
         web.get("/workers/{id}", _show),
         web.post("/workers/{id}/requests", _request),
         web.get("/workers/{id}/spool", _read),
@@ -34,7 +34,8 @@ def routes() -> list[web.RouteDef]:
     ]
 
 
-async def _open(request: web.Request) -> web.Response:
+async def _open_worker(request: web.Request) -> web.Response:
+    """Open a worker for an agent that runs."""
     body = await read_json(request, OpenWorkerBody)
     parts = parts_of(request)
     parts.activity.touch()

@@ -33,14 +33,16 @@ def read_entry(
         if path is None:
             path = f"{directory}/{name}" if directory else name
         return FileEntry(
-            name=shown(name),
-            path=shown(path),
+            name=to_json_text(name),
+            path=to_json_text(path),
             type=KINDS[kind],
             size=int(size),
             mode=f"{int(mode, 8):04o}",
             mtime=_moment(int(mtime_ns)),
-            target=shown(os.fsdecode(target)) if kind == "l" else None,
-            name_b64=None if shown(name) == name else base64.b64encode(os.fsencode(name)).decode(),
+            target=to_json_text(os.fsdecode(target)) if kind == "l" else None,
+            name_b64=None
+            if to_json_text(name) == name
+            else base64.b64encode(os.fsencode(name)).decode(),
         )
     except (ValueError, KeyError) as error:
         raise Failed("a tool inside gave a record of another version; recreate it") from error
@@ -56,7 +58,7 @@ def unspell(word: str) -> bytes:
     return b"" if word == "-" else base64.b64decode(word, validate=True)
 
 
-def shown(text: str) -> str:
+def to_json_text(text: str) -> str:
     """Return a text that JSON can carry: bytes that are not UTF-8 become U+FFFD."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 

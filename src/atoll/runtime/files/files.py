@@ -15,7 +15,7 @@ from atoll.domain.errors import AtollError, Failed, LimitReached, NotFound, Unav
 from atoll.domain.redaction.lexicon import Lexicon
 from atoll.ports.spawner import InsideFile, Spawner
 from atoll.runtime.files.content import Content, open_content, write_content
-from atoll.runtime.files.entry import name_of, read_entry, shown, unspell
+from atoll.runtime.files.entry import name_of, read_entry, to_json_text, unspell
 from atoll.runtime.files.search import (
     AFTER_BYTES,
     LATE_SECONDS,
@@ -74,7 +74,8 @@ class Files:
         """Return one page of a directory, at most `limit` entries after the name `after`."""
         more = () if after is None else ("--after", os.fsdecode(after))
         output = await self._run(
-            *("list", "--limit", str(limit + 1), *more, "--", path), what=f"list {shown(path)!r}"
+            *("list", "--limit", str(limit + 1), *more, "--", path),
+            what=f"list {to_json_text(path)!r}",
         )
         records = output.splitlines()
         entries = tuple(read_entry(record, directory=path) for record in records[:limit])
@@ -82,12 +83,12 @@ class Files:
 
     async def stat(self, path: str) -> FileEntry:
         """Return the entry itself: a link is not followed."""
-        record = await self._run("stat", "--", path, what=f"look at {shown(path)!r}")
+        record = await self._run("stat", "--", path, what=f"look at {to_json_text(path)!r}")
         return read_entry(record.rstrip(b"\n"), path=path)
 
     async def total(self, path: str) -> FileTotal:
         """Return how much a tree, or a file, holds, without reading its contents."""
-        output = await self._run("total", "--", path, what=f"add up {shown(path)!r}")
+        output = await self._run("total", "--", path, what=f"add up {to_json_text(path)!r}")
         files, size, stored = map(int, output.split())
         return FileTotal(files, size, stored)
 
@@ -101,7 +102,7 @@ class Files:
         """Write a whole file atomically: readers see the old one or the new one. Returns its
         entry and whether the name is new. Without `mode` a replaced file keeps its own."""
         folder = path.rpartition("/")[0]
-        what = f"write {shown(path)!r}"
+        what = f"write {to_json_text(path)!r}"
         if parents and folder:
             await self._run("mkdir", "-p", "--", folder, what=what)
         part = os.path.join(folder, f".atoll-{secrets.token_hex(8)}.part")  # noqa: PTH118  # inside
@@ -124,11 +125,11 @@ class Files:
 
     async def _new(self, part: str, path: str, mode: int) -> InsideFile:
         """Open the new file `part`, which becomes `path`; errors name the latter alone."""
-        what = f"write {shown(path)!r}"
+        what = f"write {to_json_text(path)!r}"
         try:
             return await self._spawner.open_file(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         except NotFound as error:
-            folder = shown(path.rpartition("/")[0])
+            folder = to_json_text(path.rpartition("/")[0])
             raise NotFound(
                 f"cannot {what}: there is no directory {folder!r}", code=error.code, field="path"
             ) from error
@@ -139,20 +140,20 @@ class Files:
     async def remove(self, path: str, *, recursive: bool) -> None:
         """Remove a file, a link (not its target), or a directory; full ones with `recursive`."""
         options = ("-r",) if recursive else ()
-        await self._run("remove", *options, "--", path, what=f"remove {shown(path)!r}")
+        await self._run("remove", *options, "--", path, what=f"remove {to_json_text(path)!r}")
         self._changed(path)
 
     async def mkdir(self, path: str, *, parents: bool) -> FileEntry:
         """Make a directory; with `parents` it may be there already."""
         options = ("-p",) if parents else ()
-        record = await self._run("mkdir", *options, "--", path, what=f"make {shown(path)!r}")
+        record = await self._run("mkdir", *options, "--", path, what=f"make {to_json_text(path)!r}")
         self._changed(path)
         return read_entry(record.rstrip(b"\n"), path=path)
 
     async def move(self, source: str, target: str, *, overwrite: bool) -> FileEntry:
         """Rename within the workspace."""
         options = ("--overwrite",) if overwrite else ()
-        what = f"move {shown(source)!r} to {shown(target)!r}"
+        what = f"move {to_json_text(source)!r} to {to_json_text(target)!r}"
         record = await self._run("move", *options, "--", source, target, what=what)
         self._changed(source)
         self._changed(target)
@@ -162,7 +163,7 @@ class Files:
     async def archive(self, path: str) -> AsyncIterator[Tool]:
         """Yield a tree as a pax archive: read until empty, then `finish`, which raises when
         something had to be left out. Read as slowly as wanted."""
-        what = f"archive {shown(path)!r}"
+        what = f"archive {to_json_text(path)!r}"
         async with self._turns, start(self._spawner, "tar", "--", path, what=what) as tool:
             yield tool
 
@@ -170,7 +171,7 @@ class Files:
         """Extract a tar into a directory (made if missing). What was extracted before a
         failure stays."""
         limits = ("--max-files", str(MAX_ARCHIVE_FILES), "--max-bytes", str(MAX_ARCHIVE_BYTES))
-        what = f"extract into {shown(path)!r}"
+        what = f"extract into {to_json_text(path)!r}"
         output = b""
         async with (
             self._turns,
@@ -201,9 +202,9 @@ class Files:
         options = ("-r",) if recursive else ()
         self._watches += 1
         try:
-            what = f"watch {shown(path)!r}"
+            what = f"watch {to_json_text(path)!r}"
             async with start(self._spawner, "watch", *options, "--", path, what=what) as tool:
-                lines = _lines(tool)
+                lines = _read_lines(tool)
                 async for line in lines:
                     if line == b"ready":
                         break
@@ -223,7 +224,7 @@ class Files:
             raise LimitReached(
                 f"{MAX_WAITING_SEARCHES} searches of this sandbox wait their turn: wait for one"
             )
-        what = f"search {shown(query.path)!r}"
+        what = f"search {to_json_text(query.path)!r}"
         words = query.words(max(lexicon.longest, AFTER_BYTES))
         self._searches += 1
         try:
@@ -243,7 +244,8 @@ class Files:
             return await run(self._spawner, *args, what=what)
 
 
-async def _lines(tool: Tool) -> AsyncIterator[bytes]:
+async def _read_lines(tool: Tool) -> AsyncIterator[bytes]:
+    """Yield the whole lines that a tool writes."""
     rest = b""
     while data := await tool.read():
         *lines, rest = (rest + data).split(b"\n")
@@ -252,7 +254,7 @@ async def _lines(tool: Tool) -> AsyncIterator[bytes]:
 
 
 async def _read_matches(tool: Tool, lexicon: Lexicon) -> AsyncIterator[Found]:
-    async for line in _lines(tool):
+    async for line in _read_lines(tool):
         match = read_found(line, lexicon)
         if match is not None:
             yield match
@@ -264,6 +266,6 @@ async def _changes(lines: AsyncIterator[bytes]) -> AsyncIterator[FileChange]:
         kind, path, origin = line.decode().split(" ")
         yield FileChange(
             kind,
-            shown(os.fsdecode(unspell(path))),
-            shown(os.fsdecode(unspell(origin))) if origin != "-" else None,
+            to_json_text(os.fsdecode(unspell(path))),
+            to_json_text(os.fsdecode(unspell(origin))) if origin != "-" else None,
         )

@@ -41,7 +41,7 @@ class HalfPipe:
             try:
                 return os.read(self._ours, size)
             except BlockingIOError:
-                await self._ready(loop.add_reader, loop.remove_reader)
+                await self._wait_ready(loop.add_reader, loop.remove_reader)
 
     def read_now(self, size: int) -> bytes:
         """Return the available bytes without waiting."""
@@ -57,13 +57,14 @@ class HalfPipe:
             try:
                 view = view[os.write(self._ours, view) :]
             except BlockingIOError:
-                await self._ready(loop.add_writer, loop.remove_writer)
+                await self._wait_ready(loop.add_writer, loop.remove_writer)
 
-    async def _ready(
+    async def _wait_ready(
         self,
         watch: Callable[[int, Callable[[], None]], None],
         unwatch: Callable[[int], bool],
     ) -> None:
+        """Wait until the pipe can be read or written, as `watch` says."""
         ready = asyncio.Event()
         watch(self._ours, ready.set)
         try:

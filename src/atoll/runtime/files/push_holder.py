@@ -85,9 +85,9 @@ def _read(printed: bytes, asked: frozenset[str]) -> HeldRefs:
         if word == "ok" and ref in asked:
             refs.add(ref)
         elif word == "ng" and ref in asked:
-            reasons[ref] = _plain(why)
+            reasons[ref] = _to_printable(why)
         elif word == "say":
-            lines.append(_plain(rest))
+            lines.append(_to_printable(rest))
     if refs and not lines:
         lines = [
             f"Held for its owner already: {', '.join(sorted(refs))}. It was not sent anywhere."
@@ -95,5 +95,6 @@ def _read(printed: bytes, asked: frozenset[str]) -> HeldRefs:
     return HeldRefs(frozenset(refs), reasons, tuple(lines))
 
 
-def _plain(text: str) -> str:
+def _to_printable(text: str) -> str:
+    """Return the first 200 characters, with `?` for each that is not printable."""
     return "".join(c if c.isprintable() else "?" for c in text)[:200]

@@ -13,7 +13,7 @@ from typing import Final, Literal
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.redaction.lexicon import Lexicon
 from atoll.domain.redaction.views import Span
-from atoll.runtime.files.entry import KINDS, shown, unspell
+from atoll.runtime.files.entry import KINDS, to_json_text, unspell
 from atoll.wire.contract.files import FoundLine, FoundName, SearchEnd
 
 MAX_TEXT_BYTES: Final = 1000
@@ -77,12 +77,12 @@ def read_found(record: bytes, lexicon: Lexicon) -> Found | None:
         match record.decode().split(" "):
             case ["n", kind, path]:
                 name = os.fsdecode(unspell(path))
-                return FoundName(shown(name), KINDS[kind], _exact(name))
+                return FoundName(to_json_text(name), KINDS[kind], _exact(name))
             case ["t", path, line, begin, length, around]:
                 at = int(begin)
-                parts = _parts(unspell(around), (at, at + int(length)), lexicon)
+                parts = _split_at_match(unspell(around), (at, at + int(length)), lexicon)
                 name = os.fsdecode(unspell(path))
-                return parts and FoundLine(shown(name), int(line), *parts, _exact(name))
+                return parts and FoundLine(to_json_text(name), int(line), *parts, _exact(name))
             case ["e", reason, files, size, large, more]:
                 return SearchEnd(_REASONS[reason], int(files), int(size), int(large), int(more))
             case _:
@@ -92,10 +92,10 @@ def read_found(record: bytes, lexicon: Lexicon) -> Found | None:
 
 
 def _exact(name: str) -> str | None:
-    return None if shown(name) == name else base64.b64encode(os.fsencode(name)).decode()
+    return None if to_json_text(name) == name else base64.b64encode(os.fsencode(name)).decode()
 
 
-def _parts(data: bytes, at: Span, lexicon: Lexicon) -> tuple[str, str, str] | None:
+def _split_at_match(data: bytes, at: Span, lexicon: Lexicon) -> tuple[str, str, str] | None:
     """Return the line before a match, the match and the line after it, redacted; secrets may begin
     and end on other lines."""
     begin, end = at
@@ -105,12 +105,13 @@ def _parts(data: bytes, at: Span, lexicon: Lexicon) -> tuple[str, str, str] | No
     first = max(data.rfind(b"\n", 0, begin) + 1, begin - BEFORE_BYTES)
     newline = data.find(b"\n", end)
     last = min(len(data) if newline < 0 else newline, end + AFTER_BYTES)
-    before = _masked(data, (_character(data, first, begin), begin), spans, lexicon)
-    after = _masked(data, (end, last), spans, lexicon)
+    before = _mask_part(data, (_character(data, first, begin), begin), spans, lexicon)
+    after = _mask_part(data, (end, last), spans, lexicon)
     return before, data[begin:end].decode("utf-8", "replace"), after.rstrip("\r")
 
 
-def _masked(data: bytes, part: Span, spans: Iterable[Span], lexicon: Lexicon) -> str:
+def _mask_part(data: bytes, part: Span, spans: Iterable[Span], lexicon: Lexicon) -> str:
+    """Return a part of the data as text, with the secrets in it masked."""
     begin, end = part
     inside = [(max(start, begin) - begin, min(other, end) - begin) for start, other in spans]
     clipped = [(start, other) for start, other in inside if start < other]

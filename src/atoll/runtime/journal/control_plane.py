@@ -28,7 +28,7 @@ class ControlPlane:
         """Record that the control plane reads the journal on this connection. `away_seconds` is how
         long drivers are waited for once it is gone."""
         self._look()
-        number = self._number(transport)
+        number = self._number_of(transport)
         if self._contact.asked(number, away_seconds):
             for listener in self._listeners:
                 listener()
@@ -44,7 +44,8 @@ class ControlPlane:
         self._look()
         return self._contact.held_until(left_at)
 
-    def _number(self, transport: asyncio.BaseTransport) -> int:
+    def _number_of(self, transport: asyncio.BaseTransport) -> int:
+        """Return the number of a transport; a new transport gets the next number."""
         for number, known in self._transports.items():
             if known is transport:
                 return number

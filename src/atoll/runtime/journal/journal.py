@@ -71,7 +71,7 @@ class Journal:
 
     def append(self, kind: str, payload: Mapping[str, object]) -> int:
         """Write one entry and return its number. A full disk costs entries, never the caller."""
-        n = self._log.append(self._line(kind, payload))
+        n = self._log.append(self._encode_entry(kind, payload))
         if kind in URGENT:
             self.alert()
         self.note(kind)
@@ -109,7 +109,8 @@ class Journal:
         """Put the numbers on disk and let go of the file."""
         self._log.close()
 
-    def _line(self, kind: str, payload: Mapping[str, object]) -> bytes:
+    def _encode_entry(self, kind: str, payload: Mapping[str, object]) -> bytes:
+        """Return the line of an entry, redacted; an entry that is too long keeps only its id."""
         n, at = self._log.last + 1, timestamp()
         line = _spell(n, at, kind, dict(self._redact(payload)))
         if len(line) >= MAX_ENTRY_BYTES:

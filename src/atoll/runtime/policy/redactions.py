@@ -48,12 +48,12 @@ class Redactions:
 
     def payload(self, payload: Mapping[str, object]) -> Mapping[str, object]:
         """Return a journal entry's payload, with every text in it redacted."""
-        return cast("Mapping[str, object]", self._value(payload))
+        return cast("Mapping[str, object]", self._redact_value(payload))
 
     def json(self, document: bytes) -> bytes:
         """Return a JSON document with every secret in it masked; without one, byte for byte."""
         value = msgspec.json.decode(document)
-        cleaned = self._value(value)
+        cleaned = self._redact_value(value)
         plain = document if cleaned == value else msgspec.json.encode(cleaned)
         masked = self.lexicon.redact(plain)
         try:
@@ -63,14 +63,15 @@ class Redactions:
             return plain
         return masked
 
-    def _value(self, value: object) -> object:
+    def _redact_value(self, value: object) -> object:
+        """Return a value with every text in it redacted."""
         match value:
             case str():
                 return self.text(value)
             case Mapping():
-                return {key: self._value(each) for key, each in value.items()}
+                return {key: self._redact_value(each) for key, each in value.items()}
             case list() | tuple():
-                return [self._value(each) for each in value]
+                return [self._redact_value(each) for each in value]
             case _:
                 return value
 

@@ -94,7 +94,7 @@ class Recordings:
             fd,
             room=room,
             make_stage=self._make_stage,
-            stopped=lambda state: self._stopped(terminal_id, state),
+            stopped=lambda state: self._finish_recording(terminal_id, state),
         )
         self._running[terminal_id] = _Running(note, terminal, recorder)
         terminal.pty.subscribe(recorder, echo=True)
@@ -134,7 +134,8 @@ class Recordings:
         for running in list(self._running.values()):
             running.recorder.stop("stopped")
 
-    def _stopped(self, terminal_id: str, state: str) -> None:
+    def _finish_recording(self, terminal_id: str, state: str) -> None:
+        """Store and announce that a recording ended, with the state it ended in."""
         running = self._running.pop(terminal_id)
         terminal = running.terminal
         terminal.pty.unsubscribe(running.recorder)

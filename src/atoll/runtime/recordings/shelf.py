@@ -63,18 +63,19 @@ class RecordingStore:
     def make_room(self) -> None:
         """Let the oldest ended recordings go until there is room for one more."""
         for each in self.all():
-            if self._fits():
+            if self._has_room():
                 return
             if each.state != RUNNING:
                 self.remove(each.recording_id)
 
-    def _fits(self) -> bool:
+    def _has_room(self) -> bool:
+        """Report whether one more recording may begin."""
         return len(self.all()) < self._bounds.recordings and self.room() >= ROOM_BYTES
 
     def open(self, describe: Callable[[str], Recording]) -> tuple[Recording, int]:
         """Begin a recording: its note, of its new id, and a descriptor to write to. Raises
         `LimitReached`, `OSError`."""
-        if not self._fits():
+        if not self._has_room():
             raise LimitReached(
                 f"this sandbox keeps {self._bounds.recordings} recordings and "
                 f"{self._bounds.shelf_bytes >> 20} MiB of them: export and delete some"

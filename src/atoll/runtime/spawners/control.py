@@ -110,7 +110,7 @@ class ControlSocket:
         """Call `on_packet` for each packet from now on, and `on_end` once."""
         self._on_packet = on_packet
         self._on_end = on_end
-        self._loop.add_reader(self._socket.fileno(), self._readable)
+        self._loop.add_reader(self._socket.fileno(), self._receive_packet)
 
     @property
     def open(self) -> bool:
@@ -124,7 +124,7 @@ class ControlSocket:
         if not self._open or len(self._waiting) >= MAX_WAITING:
             raise ConnectionError("the control socket is closed or stuck")
         _let_reopen(fds)
-        if not self._waiting and self._sent(packet, fds):
+        if not self._waiting and self._try_send(packet, fds):
             return
         self._waiting.append((packet, tuple(os.dup(fd) for fd in fds)))
         self._loop.add_writer(self._socket.fileno(), self._writable)
@@ -154,7 +154,7 @@ class ControlSocket:
             self._loop.remove_writer(self._socket.fileno())
             self._socket.close()
         self._drop_waiting()
-        self._ended()
+        self._report_end()
 
     def why_silent(self, seconds: float) -> str:
         """Return that init did not answer."""
@@ -163,7 +163,8 @@ class ControlSocket:
             "the sandbox"
         )
 
-    def _sent(self, packet: bytes, fds: tuple[int, ...]) -> bool:
+    def _try_send(self, packet: bytes, fds: tuple[int, ...]) -> bool:
+        """Send a packet. Returns false when the socket is full. Raises `ConnectionError`."""
         try:
             send(self._socket, packet, fds)
         except (BlockingIOError, InterruptedError):
@@ -175,7 +176,7 @@ class ControlSocket:
     def _writable(self) -> None:
         while self._waiting:
             try:
-                if not self._sent(*self._waiting[0]):
+                if not self._try_send(*self._waiting[0]):
                     return
             except ConnectionError:
                 # The reader sees the end, too, and reports it.
@@ -188,7 +189,8 @@ class ControlSocket:
         while self._waiting:
             _close_all(self._waiting.popleft()[1])
 
-    def _readable(self) -> None:
+    def _receive_packet(self) -> None:
+        """Receive a packet and pass it on, or close when the socket has ended."""
         try:
             arrival = receive(self._socket)
         except BlockingIOError:
@@ -198,7 +200,8 @@ class ControlSocket:
         else:
             self._on_packet(*arrival)
 
-    def _ended(self) -> None:
+    def _report_end(self) -> None:
+        """Report once that the socket has ended."""
         if self._open:
             self._open = False
             self._on_end()

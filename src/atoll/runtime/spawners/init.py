@@ -94,7 +94,7 @@ class InitSpawner:
         self._signals: dict[int, deque[asyncio.Future[int]]] = {}
         self._processes: dict[int, InitProcess] = {}
         self._end = asyncio.Event()
-        line.begin(self._arrived, self._all_over)
+        line.begin(self._handle_reply, self._all_over)
 
     @property
     def root(self) -> str:
@@ -165,13 +165,13 @@ class InitSpawner:
             async with asyncio.timeout(self._deadline_seconds + CLOSE_SECONDS):
                 left = await done
         except TimeoutError as error:
-            raise self._silent("signal a process") from error
+            raise self._silence_error("signal a process") from error
         if left == errno.ETIMEDOUT:
             raise Unavailable("a process would not die within 10 s; stop the sandbox to end it")
 
     async def left_running(self) -> Leftovers:
         """List the processes whose program has ended. Raises `Unavailable`."""
-        left = await self._left()
+        left = await self._list_leftovers()
         processes = (
             LeftRunning(each.pid, each.command.decode("utf-8", "replace"))
             for each in left.processes
@@ -183,7 +183,7 @@ class InitSpawner:
         in the next round. Raises `Unavailable` when a process cannot be killed."""
         more = True
         while more:
-            left = await self._left()
+            left = await self._list_leftovers()
             more = left.more
             for tag in {each.tag for each in left.processes}:
                 await self.signal(tag, SIGKILL, tree=True)
@@ -214,17 +214,18 @@ class InitSpawner:
             taken = True
             return answer
         except ConnectionError as error:
-            raise _gone(what) from error
+            raise _sandbox_ended_error(what) from error
         except TimeoutError as error:
-            raise self._silent(what) from error
+            raise self._silence_error(what) from error
         finally:
             del self._asked[tag]
             # An answer that comes later is undone on arrival; one that came in the same
             # turn as a cancellation or the deadline is undone here.
             if not taken and future.done() and not future.cancelled() and not future.exception():
-                self._unwanted(*future.result())
+                self._discard_answer(*future.result())
 
-    async def _left(self) -> wire.Left:
+    async def _list_leftovers(self) -> wire.Left:
+        """Return the processes that ended programs left running. Raises `Unavailable`."""
         tag, what = self._next_tag(), "list what was left running"
         answer, fds = await self._ask(tag, wire.encode_left(tag), what=what)
         self._line.drop(fds)
@@ -239,7 +240,7 @@ class InitSpawner:
         self._line.drop(fds)
         raise Unavailable(f"the sandbox's init sent {len(fds)} descriptors instead of {count}")
 
-    def _silent(self, what: str) -> Unavailable:
+    def _silence_error(self, what: str) -> Unavailable:
         return Unavailable(f"cannot {what}: {self._line.why_silent(self._deadline_seconds)}")
 
     def _next_tag(self) -> int:
@@ -248,7 +249,8 @@ class InitSpawner:
             if self._tag not in self._asked and self._tag not in self._processes:
                 return self._tag
 
-    def _arrived(self, packet: bytes, fds: list[int]) -> None:
+    def _handle_reply(self, packet: bytes, fds: list[int]) -> None:
+        """Handle a reply of init. A garbled reply closes the line."""
         try:
             reply = wire.decode_reply(packet)
         except wire.Garbled:
@@ -259,42 +261,45 @@ class InitSpawner:
             case wire.Started():
                 process = InitProcess(self, reply.tag, reply.pid)
                 self._processes[reply.tag] = process
-                self._answered(reply.tag, process, fds)
+                self._deliver_answer(reply.tag, process, fds)
             case wire.Refused() | wire.Fds() | wire.Left():
-                self._answered(reply.tag, reply, fds)
+                self._deliver_answer(reply.tag, reply, fds)
             case wire.Exited():
-                self._exited(reply)
+                self._handle_exit(reply)
             case wire.Done():
-                self._signalled(reply)
+                self._deliver_signal_result(reply)
             case wire.Ready():
                 # The starter of init read it; a second one is not ours to keep.
                 self._line.drop(fds)
 
-    def _answered(self, tag: int, answer: Answer, fds: list[int]) -> None:
+    def _deliver_answer(self, tag: int, answer: Answer, fds: list[int]) -> None:
+        """Pass an answer to its waiter, or discard it when there is none."""
         future = self._asked.get(tag)
         if future is None or future.done():
-            self._unwanted(answer, fds)
+            self._discard_answer(answer, fds)
         else:
             future.set_result((answer, fds))
 
-    def _exited(self, reply: wire.Exited) -> None:
+    def _handle_exit(self, reply: wire.Exited) -> None:
+        """Record that a process ended."""
         process = self._processes.pop(reply.tag, None)
         if process is None and reply.tag in self._asked:
             # It ran, and its first act was to kill its warden before that could say so: its
             # pid nobody knows, and init says that it is over.
             process = InitProcess(self, reply.tag, UNKNOWN_PID)
-            self._answered(reply.tag, process, [])
+            self._deliver_answer(reply.tag, process, [])
         if process is not None:
             process.ended(_exit(reply))
 
-    def _unwanted(self, answer: Answer, fds: list[int]) -> None:
-        """Close or kill what an answer brought that nobody waits for any more."""
+    def _discard_answer(self, answer: Answer, fds: list[int]) -> None:
+        """Close or kill what an answer brought when nothing waits for it any more."""
         self._line.drop(fds)
         if isinstance(answer, InitProcess):
             with contextlib.suppress(ConnectionError):
                 self._line.send(wire.encode_signal(answer.tag, SIGKILL, tree=True))
 
-    def _signalled(self, reply: wire.Done) -> None:
+    def _deliver_signal_result(self, reply: wire.Done) -> None:
+        """Pass the result of a signal to its first waiter."""
         waiting = self._signals.get(reply.tag)
         if not waiting:
             return
@@ -366,5 +371,5 @@ def _exit(reply: wire.Exited) -> Exit:
     )
 
 
-def _gone(what: str) -> Unavailable:
+def _sandbox_ended_error(what: str) -> Unavailable:
     return Unavailable(f"cannot {what}: the sandbox has ended; start it again", code="wall_gone")

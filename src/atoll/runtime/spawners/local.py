@@ -44,7 +44,7 @@ async def local(
             )
         try:
             ours.setblocking(False)
-            ready = await _ready(ours)
+            ready = await _wait_for_ready(ours)
             if listeners is None:
                 for door in ready:
                     door.close()
@@ -56,10 +56,11 @@ async def local(
             finally:
                 await spawner.close()
         finally:
-            await _gone(child)
+            await _wait_for_end(child)
 
 
-async def _ready(control: socket.socket) -> list[socket.socket]:
+async def _wait_for_ready(control: socket.socket) -> list[socket.socket]:
+    """Wait until init is ready, and return the listeners it passed. Raises `Failed`."""
     loop = asyncio.get_running_loop()
     arrived = asyncio.Event()
     loop.add_reader(control.fileno(), arrived.set)
@@ -85,7 +86,8 @@ def _listeners(arrival: tuple[bytes, list[int]] | None) -> list[socket.socket]:
     return [socket.socket(fileno=fd) for fd in arrival[1]]
 
 
-async def _gone(child: asyncio.subprocess.Process) -> None:
+async def _wait_for_end(child: asyncio.subprocess.Process) -> None:
+    """Wait for a process to end, and kill it when that takes too long."""
     try:
         async with asyncio.timeout(READY_SECONDS):
             await child.wait()

@@ -191,7 +191,7 @@ class AttachSession:
         """Handle one message of the client's."""
         try:
             if opcode is Opcode.BINARY:
-                self._typed(data)
+                self._type_input(data)
             else:
                 self._take_text(data.decode())
         except Exception:
@@ -199,7 +199,8 @@ class AttachSession:
             log.exception("a viewer of terminal %s broke", self._terminal.spec.id)
             self._link.end(CLOSE_FAILED, "the runtime's log says why")
 
-    def _typed(self, data: bytes) -> None:
+    def _type_input(self, data: bytes) -> None:
+        """Type a viewer's input, or notify the viewer why it is refused."""
         if not data:
             return
         refusal = self._terminal.type(self._viewer, data)
@@ -246,7 +247,8 @@ class AttachSession:
         self._terminal.pointing.point(self._viewer.client, message)
         return None
 
-    def _paced(self) -> bool:
+    def _count_turn_request(self) -> bool:
+        """Count a request about the turn. Returns whether the rate allows it."""
         now = asyncio.get_running_loop().time()
         if now >= self._turns_from + 1:
             self._turns_from, self._turns = now, 0
@@ -255,7 +257,7 @@ class AttachSession:
 
     def _turn(self, message: RequestControl | GrantControl | RevokeControl) -> TurnRefusal | None:
         control, client = self._terminal.control, self._viewer.client
-        if not self._paced():
+        if not self._count_turn_request():
             return TurnRefusal("too_fast", f"{TURNS_PER_SECOND} of these a second are enough")
         match message:
             case RequestControl():

@@ -87,15 +87,15 @@ class Control:
 
     def request(self, client: str) -> TurnRefusal | None:
         """Handle `request_control`."""
-        return self._done(self.turn.requested(client, self._loop.time()))
+        return self._settle_with(self.turn.requested(client, self._loop.time()))
 
     def grant(self, client: str, to: str | None) -> TurnRefusal | None:
         """Handle `grant_control`."""
-        return self._done(self.turn.granted(client, to, self._loop.time()))
+        return self._settle_with(self.turn.granted(client, to, self._loop.time()))
 
     def revoke(self, client: str) -> TurnRefusal | None:
         """Handle `revoke_control`."""
-        return self._done(self.turn.revoked(client, self._loop.time()))
+        return self._settle_with(self.turn.revoked(client, self._loop.time()))
 
     def may_type(self, client: str, *, passes: bool = False) -> TurnRefusal | None:
         """Return whether a client's keystrokes are accepted now. Typing at a free terminal takes
@@ -129,7 +129,8 @@ class Control:
     def _epoch(self) -> int:
         return -1 if self._shown is None else self._shown.epoch
 
-    def _done(self, refusal: TurnRefusal | None) -> TurnRefusal | None:
+    def _settle_with(self, refusal: TurnRefusal | None) -> TurnRefusal | None:
+        """Settle the control after a request, and return its refusal."""
         self._settle()
         return refusal
 

@@ -48,7 +48,7 @@ class ControlAudit:
             return
         entry: dict[str, object] = {"act": change.act, "epoch": change.epoch}
         if change.party is not None:
-            entry.update(_words(change.party))
+            entry.update(_party_fields(change.party))
         if change.by is not None and change.by != change.party:
             entry["by"] = change.by.principal
         if missed:
@@ -77,9 +77,9 @@ class ControlAudit:
                 self._timer = self._loop.call_later(SUM_SECONDS, self._write_sums)
                 return
             done = self._sums.pop(party)
-            entry = {**_words(party), "bytes": done.count, "since": done.since}
+            entry = {**_party_fields(party), "bytes": done.count, "since": done.since}
             self._record("terminal.input", {"id": self._id, **entry})
 
 
-def _words(party: Party) -> dict[str, object]:
+def _party_fields(party: Party) -> dict[str, object]:
     return {"principal": party.principal, "name": party.name, "client": party.client}

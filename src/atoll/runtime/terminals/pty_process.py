@@ -11,7 +11,7 @@ import signal
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from atoll.domain.terminals.size import Size, nudged
+from atoll.domain.terminals.size import Size, nudge_size
 from atoll.ports.spawner import Process, Pty, PtyReader, Taken
 from atoll.runtime.execs.record import end_of
 from atoll.runtime.stage import Flow, Stage
@@ -149,7 +149,7 @@ class PtyProcess:
     def repaint(self) -> None:
         """Make the program repaint by another size for a moment, whatever screen it uses."""
         if self._nudge is None:
-            self._master.resize(nudged(self.size))
+            self._master.resize(nudge_size(self.size))
             self._nudge = self._loop.call_later(NUDGE_SECONDS, self._unnudge)
 
     async def signal(self, number: signal.Signals) -> None:

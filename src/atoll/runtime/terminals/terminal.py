@@ -114,7 +114,7 @@ class Terminal:
             self._apply_wanted_size()
         else:
             self.pty.resize_now(size)
-        self.tell(self._sized(self.pty.size))
+        self.tell(self._size_message(self.pty.size))
 
     def resize(self, size: Size) -> None:
         """Set the size. Raises `Conflict` when it is fixed."""
@@ -171,7 +171,7 @@ class Terminal:
         if self.recording is not None:
             viewer.notify(self.recording)
         if self._talk.lines:
-            viewer.notify(self._talked())
+            viewer.notify(self._talk_message())
         if older is not None:
             older.link.end(CLOSE_SUPERSEDED, "superseded")
 
@@ -268,15 +268,16 @@ class Terminal:
         """Report a person's line to everybody here. Returns why not when it is refused."""
         refusal = self._talk.say(viewer.party, text, self._loop.time())
         if refusal is None:
-            self.tell(self._talked(viewer.client))
+            self.tell(self._talk_message(viewer.client))
         return refusal
 
     def announce(self, text: str) -> None:
         """Report a line of Atoll's own to everybody here, and to who joins."""
         if self._talk.say(_ATOLL, text, self._loop.time()) is None:
-            self.tell(self._talked(_ATOLL.client))
+            self.tell(self._talk_message(_ATOLL.client))
 
-    def _talked(self, by: str = "") -> Talked:
+    def _talk_message(self, by: str = "") -> Talked:
+        """Return the message with all lines of the talk."""
         lines = (
             TalkLine(line.number, line.principal, line.name, line.text) for line in self._talk.lines
         )
@@ -334,9 +335,9 @@ class Terminal:
 
     def resized(self, size: Size) -> None:
         """Report the size the PTY has now."""
-        self.tell(self._sized(size))
+        self.tell(self._size_message(size))
 
-    def _sized(self, size: Size) -> Sized:
+    def _size_message(self, size: Size) -> Sized:
         return Sized(size.cols, size.rows, self.fixed)
 
     # Keeping the driver's state and the world in line.

@@ -56,14 +56,16 @@ class DeltaRedactor:
         text = params.get("delta") if isinstance(params, dict) else None
         if not isinstance(text, str):
             return cleaned
-        shown = self._pieces(method.method, str(params.get("itemId"))).feed(text.encode()).decode()
+        shown = (
+            self._redactor_of(method.method, str(params.get("itemId"))).feed(text.encode()).decode()
+        )
         if shown == text:
             return cleaned
         if not shown:
             return None
         return msgspec.json.encode({**message, "params": {**params, "delta": shown}})
 
-    def _pieces(self, method: str, item: str) -> Redactor:
+    def _redactor_of(self, method: str, item: str) -> Redactor:
         """Return the redactor of one item's text."""
         key = (method, item)
         stage = self._stages.pop(key, None) or self._make_stage()

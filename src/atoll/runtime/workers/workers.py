@@ -15,7 +15,7 @@ from typing import TypeVar, cast
 import msgspec
 
 from atoll.domain.agents.conversation import AgentEvent, Reply, Step
-from atoll.domain.agents.lenient_json import Message, text, whole
+from atoll.domain.agents.lenient_json import Message, read_int, read_text
 from atoll.domain.errors import (
     AtollError,
     Conflict,
@@ -122,7 +122,7 @@ class Worker:
         params = cast("Mapping[str, Json]", body.params)
         request = WorkerRequest(body.request_id, body.method, params)
         if not self._ledger.known(request):
-            session = self._ready()
+            session = self._find_ready_agent()
             self._take(body.request_id, request.digest)
             await self._send(session, body)
         receipt = self._ledger.receipt(body.request_id)
@@ -180,7 +180,7 @@ class Worker:
             else:
                 await self._keep(_encode_event(event, line))
         for reply in step.replies:
-            await self._replied(reply, line)
+            await self._store_reply(reply, line)
 
     def left(self) -> None:
         """Note that the agent is gone: nothing more comes from it."""
@@ -190,8 +190,8 @@ class Worker:
         except OSError as error:
             log.error("worker %s cannot be written: %s", self.id, error)
 
-    def _ready(self) -> AgentSession:
-        """Return the agent, if a request can be sent to it and its receipt be kept."""
+    def _find_ready_agent(self) -> AgentSession:
+        """Return the agent that can receive a request. Raises `Unavailable`."""
         session = self._session
         if session is None or session.lock.state is AgentState.STOPPED:
             raise Unavailable("no agent serves this worker", code="worker_unavailable")
@@ -223,17 +223,18 @@ class Worker:
             await self._receive(body.request_id, "error", msgspec.json.encode(_refusal(error)))
             return
         for reply in step.replies:
-            await self._replied(reply, b"")
+            await self._store_reply(reply, b"")
         for event in step.events:
             await self._keep(_encode_event(event, b""))
 
     async def _keep(self, event: bytes) -> None:
         await _insist(partial(self._spool.append, "event", self._clean(event)))
 
-    async def _replied(self, reply: Reply, line: bytes) -> None:
+    async def _store_reply(self, reply: Reply, line: bytes) -> None:
+        """Store an agent's reply as a response or an error."""
         if reply.error is not None:
-            code = _OF_AGENT.get(whole(reply.error, "code") or 0, "internal_error")
-            words = text(reply.error, "message") or "the agent refused the request"
+            code = _OF_AGENT.get(read_int(reply.error, "code") or 0, "internal_error")
+            words = read_text(reply.error, "message") or "the agent refused the request"
             error = RequestError(code, words, retryable=False, agent=dict(reply.error))
             await self._receive(reply.key, "error", msgspec.json.encode(error))
         elif line and not reply.made:

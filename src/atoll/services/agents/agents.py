@@ -16,7 +16,7 @@ from atoll.ports import Channel, RuntimeClient
 from atoll.services.identifiers import checked_id
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.room import SessionRoom
-from atoll.services.provisioning.orders import completed
+from atoll.services.provisioning.orders import complete_order
 from atoll.services.sandboxes.agent_checks import AgentChecks
 from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.terminals.terminals import Terminals
@@ -67,7 +67,7 @@ class Agents:
         does not."""
         sandbox, client = await self._access.runtime(caller, ref, activity=True)
         await self._checks.check_start(sandbox, client, body.agent)
-        order = completed(sandbox, body)
+        order = complete_order(sandbox, body)
         opened = await self._room.opened(
             sandbox, lambda: _open_agent(client, order, caller), lambda agent: agent.id
         )
@@ -86,7 +86,7 @@ class Agents:
         owner. Raises `Forbidden` for a guest who lifts a lock."""
         if body.action == "unlock" and caller.guest_access is not None:
             raise _owners()
-        client, who = await self._controlled(caller, ref, agent_id)
+        client, who = await self._client_for_control(caller, ref, agent_id)
         return await client.call(agents.act_on_agent(_id(agent_id), body, who))
 
     async def settings(self, caller: Principal, ref: str, agent_id: str) -> agents.SettingsRecord:
@@ -100,14 +100,14 @@ class Agents:
         """Change an agent's model or permission mode. Raises `Forbidden` for a guest."""
         if caller.guest_access is not None:
             raise _owners()
-        client, who = await self._controlled(caller, ref, agent_id)
+        client, who = await self._client_for_control(caller, ref, agent_id)
         return await client.call(agents.change_agent(_id(agent_id), body, who))
 
     async def ask(
         self, caller: Principal, ref: str, agent_id: str, *, body: agents.AskBody
     ) -> agents.AgentRecord:
         """Send an agent a prompt."""
-        client, who = await self._controlled(caller, ref, agent_id)
+        client, who = await self._client_for_control(caller, ref, agent_id)
         return await client.call(agents.ask_agent(_id(agent_id), body, who))
 
     async def cards(
@@ -130,7 +130,7 @@ class Agents:
     ) -> msgspec.Raw:
         """Answer the question of a card."""
         checked = _card_id(card)
-        client, who = await self._controlled(caller, ref, agent_id)
+        client, who = await self._client_for_control(caller, ref, agent_id)
         return await client.call(agents.answer_card(_id(agent_id), checked, body, who))
 
     @asynccontextmanager
@@ -148,7 +148,7 @@ class Agents:
         async with client.attach(f"/sessions/{_id(agent_id)}/cards", query) as channel:
             yield channel
 
-    async def _controlled(
+    async def _client_for_control(
         self, caller: Principal, ref: str, agent_id: str
     ) -> tuple[RuntimeClient, Query]:
         """Return the runtime's client and the caller's credentials. Raises `Forbidden` for a

@@ -75,7 +75,7 @@ class AgentCatalogue:
                 logged_in=used,
             )
             for agent in (*AGENTS, *self._layers.list_added())
-            for missing, forbidden in [await self._missing(agent)]
+            for missing, forbidden in [await self._find_mount_problem(agent)]
         ]
         order = list(type(readiness[0].state))
         return sorted(readiness, key=lambda agent: order.index(agent.state))
@@ -124,7 +124,7 @@ class AgentCatalogue:
     def _progress(self, name: str, done: int, expected: int) -> None:
         self._installs[name] = Installing(done, expected)
 
-    async def _missing(self, agent: Agent) -> tuple[str | None, bool]:
+    async def _find_mount_problem(self, agent: Agent) -> tuple[str | None, bool]:
         """Return why the program cannot be mounted, and whether that is forbidden."""
         try:
             await self._layers.mounts_for(agent.name)

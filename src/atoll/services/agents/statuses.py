@@ -48,7 +48,7 @@ class AgentStatuses:
         """Return every agent of the caller's sandboxes. Those that need their person come first,
         the longest waiting one before the others."""
         async with self._store.read() as rows:
-            return await _all(rows, caller)
+            return await _list_agents(rows, caller)
 
     async def of(
         self, sandboxes: Sequence[Sandbox]
@@ -70,7 +70,7 @@ class AgentStatuses:
             while True:
                 changes = None if position is None else await self._changes(caller, position)
                 if changes is None:
-                    whole = await self._whole(caller)
+                    whole = await self._read_full_update(caller)
                     position = whole.position
                     yield whole
                     continue
@@ -80,10 +80,11 @@ class AgentStatuses:
                 if not changes.more:
                     await listener.wait()
 
-    async def _whole(self, caller: Principal) -> AgentsUpdate:
+    async def _read_full_update(self, caller: Principal) -> AgentsUpdate:
+        """Return all agents of the caller, with the position they were read at."""
         async with self._store.read() as rows:
             position = await _derived_up_to(rows)
-            return AgentsUpdate(position, None, tuple(await _all(rows, caller)))
+            return AgentsUpdate(position, None, tuple(await _list_agents(rows, caller)))
 
     async def _changes(self, caller: Principal, after: int) -> "_Changes | None":
         """Return what changed after a position; None where events after it were removed."""
@@ -96,7 +97,7 @@ class AgentStatuses:
             there = [event for event in page if event.position <= derived]
             updates = [
                 await _update(rows, caller, SandboxId(sandbox_id), position)
-                for sandbox_id, position in _changed(there).items()
+                for sandbox_id, position in _find_changed_sandboxes(there).items()
             ]
         last = there[-1].position if there else after
         return _Changes(updates, last, more=len(there) == PAGE)
@@ -111,11 +112,12 @@ class _Changes:
     more: bool
 
 
-async def _all(rows: Transaction, caller: Principal) -> list[PlacedAgent]:
+async def _list_agents(rows: Transaction, caller: Principal) -> list[PlacedAgent]:
+    """Return the agents of the caller's sandboxes, the most urgent first."""
     query = SandboxQuery(caller.org_id, caller.id, (), None, MAX_SANDBOXES)
     sandboxes = await rows.sandboxes.page(query)
     states = await rows.projections.owned(AGENTS.name, caller.org_id, caller.id)
-    by_sandbox = [_placed(sandbox, states) for sandbox in sandboxes]
+    by_sandbox = [_place_agents(sandbox, states) for sandbox in sandboxes]
     return sorted(
         (placed for own in by_sandbox for placed in own),
         key=lambda placed: urgency(placed.agent.status),
@@ -129,15 +131,16 @@ async def _update(
     sandbox = await rows.sandboxes.get(sandbox_id)
     states = await rows.projections.states(AGENTS.name, (sandbox_stream(sandbox_id),))
     own = sandbox is not None and (sandbox.org_id, sandbox.owner) == (caller.org_id, caller.id)
-    agents = _placed(sandbox, states) if sandbox is not None and own else ()
+    agents = _place_agents(sandbox, states) if sandbox is not None and own else ()
     return AgentsUpdate(position, sandbox_id, agents)
 
 
-def _placed(sandbox: Sandbox, states: Mapping[str, ModelState]) -> tuple[PlacedAgent, ...]:
+def _place_agents(sandbox: Sandbox, states: Mapping[str, ModelState]) -> tuple[PlacedAgent, ...]:
+    """Return each agent of a sandbox, paired with the sandbox."""
     return tuple(PlacedAgent(sandbox, agent) for agent in agents_in(sandbox, states))
 
 
-def _changed(events: Sequence[Event]) -> dict[str, int]:
+def _find_changed_sandboxes(events: Sequence[Event]) -> dict[str, int]:
     """Return the sandboxes whose agents an event may have changed, and the last one's position, in
     the order of these."""
     positions: dict[str, int] = {}

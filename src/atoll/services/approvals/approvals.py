@@ -22,11 +22,11 @@ from atoll.domain.approvals.approval import (
     HostAsk,
     SecretAsk,
     ToolAsk,
-    denied,
+    deny_approval,
     digest,
-    granted,
+    grant_approval,
     overtaken,
-    revoked,
+    revoke_approval,
     rule_of,
 )
 from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
@@ -141,7 +141,7 @@ class Approvals:
             approval = await self._find(rows, caller, approval_id)
             self._check_presence(caller, approval, yes, words)
             now = self._ground.clock.now()
-            after = granted(approval, yes, by=caller.id, now=now)
+            after = grant_approval(approval, yes, by=caller.id, now=now)
             secret = await self._secret(rows, approval)
             if _stale(approval, secret):
                 after = overtaken(approval, reason="The secret was changed.", now=now)
@@ -176,7 +176,7 @@ class Approvals:
         _check_person(caller)
         async with self._ground.store.begin() as rows:
             approval = await self._find(rows, caller, approval_id)
-            after = denied(approval, by=caller.id, now=self._ground.clock.now())
+            after = deny_approval(approval, by=caller.id, now=self._ground.clock.now())
             await self._keep(rows, after, actor=caller)
         return await self._carry_out(after, caller)
 
@@ -186,7 +186,7 @@ class Approvals:
         async with self._ground.store.begin() as rows:
             approval = await self._find(rows, caller, approval_id)
             now = self._ground.clock.now()
-            after = revoked(approval, reason=f"{caller.id} took it back.", now=now)
+            after = revoke_approval(approval, reason=f"{caller.id} took it back.", now=now)
             await self._keep(rows, after, actor=caller)
         return await self._carry_out(after, caller)
 
@@ -199,7 +199,12 @@ class Approvals:
         issued = self._issued.get(approval.id)
         now = self._ground.clock.now()
         fresh = issued is not None and now < issued.confirmation.expires_at
-        if words is None or issued is None or not fresh or not _same(issued.caller, caller):
+        if (
+            words is None
+            or issued is None
+            or not fresh
+            or not _is_same_caller(issued.caller, caller)
+        ):
             raise Forbidden(
                 "Only a person at a browser or a terminal approves: open the page, or run "
                 f"`atoll approve {approval.id}` and read the words back.",
@@ -326,8 +331,8 @@ async def _decides(rows: Transaction, caller: Principal, approval: Approval) -> 
     return sandbox is not None and may_see(caller, sandbox)
 
 
-def _same(principal: Principal, other: Principal) -> bool:
-    """Report whether two calls are of one person, from wherever they came."""
+def _is_same_caller(principal: Principal, other: Principal) -> bool:
+    """Report whether two calls come from one person, whatever their origin."""
     return replace(principal, origin=None) == replace(other, origin=None)
 
 

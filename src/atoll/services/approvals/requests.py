@@ -149,7 +149,7 @@ class ApprovalRequests:
         owner = approval.owner
         others = await rows.approvals.open(sandbox.org_id, sandbox_id=sandbox.id, owner=owner)
         expired, others = await sweep(rows, self._ground, others)
-        refused = await self._silenced(rows, approval, others)
+        refused = await self._suppress_request(rows, approval, others)
         if refused is not None:
             return JournalOutcome(expired, refused.call)
         present = await rows.sandboxes.get(sandbox.id) or sandbox
@@ -249,10 +249,10 @@ class ApprovalRequests:
             until=now + life,
         )
 
-    async def _silenced(
+    async def _suppress_request(
         self, rows: Transaction, approval: Approval, others: list[Approval]
     ) -> JournalOutcome | None:
-        """Return the outcome of a request that no person is to see; None where one is."""
+        """Return the outcome of a request that no person is to see; None when one is to see it."""
         now = self._ground.clock.now()
         command = isinstance(approval.ask, CommandAsk)
         for other in others:

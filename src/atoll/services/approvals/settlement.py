@@ -8,7 +8,7 @@ from atoll.domain.approvals.approval import (
     HostAsk,
     SecretAsk,
     ToolAsk,
-    holds,
+    is_in_force,
     late,
     overtaken,
 )
@@ -140,7 +140,7 @@ async def _is_granted(rows: Transaction, approval: Approval, now: datetime) -> b
         return False
     about = await rows.approvals.about(approval.org_id, ask.secret_id)
     everywhere = (approval for approval in about if approval.reach is GrantScope.ORGANIZATION)
-    return any(approval.ask == ask and holds(approval, now) for approval in everywhere)
+    return any(approval.ask == ask and is_in_force(approval, now) for approval in everywhere)
 
 
 def _find_host_reason(sandbox: Sandbox, ask: HostAsk) -> str | None:

@@ -70,7 +70,7 @@ class DashboardComments:
             author_name=caller.name,
             text=body,
             at=self._ground.clock.now(),
-            mentions=await self._mentioned(dashboard, body, read_mentions(mentions)),
+            mentions=await self._resolve_mentions(dashboard, body, read_mentions(mentions)),
         )
         async with self._ground.store.begin() as rows:
             dashboard = await self._dashboards.find(rows, caller, ref)
@@ -112,7 +112,7 @@ class DashboardComments:
             raise unknown_comment(comment_id)
         return dashboard, comment
 
-    async def _mentioned(
+    async def _resolve_mentions(
         self, dashboard: Dashboard, text: str, given: tuple[PrincipalId, ...]
     ) -> tuple[PrincipalId, ...]:
         """Return the people who are given, and those whom the text names and who see the

@@ -25,7 +25,7 @@ from atoll.domain.dashboards.dashboard import (
 )
 from atoll.domain.dashboards.history import HistoryEntry
 from atoll.domain.dashboards.item import Fields
-from atoll.domain.dashboards.template import TEMPLATES, copied, items_of
+from atoll.domain.dashboards.template import TEMPLATES, copy_items, items_of
 from atoll.domain.errors import LimitReached, NotFound
 from atoll.domain.event import EventDraft, Json, dashboard_stream
 from atoll.domain.ids import EVERY_MEMBER, DashboardId, OrgId, PrincipalId, SandboxId
@@ -77,7 +77,7 @@ class Dashboards:
     async def get(self, caller: Principal, ref: str) -> SeenDashboard:
         """Return one dashboard."""
         async with self._ground.store.read() as rows:
-            view = _seen(caller, await self.find(rows, caller, ref))
+            view = _view_for_caller(caller, await self.find(rows, caller, ref))
         return replace(view, present=self._rooms.present(view.dashboard.id))
 
     async def create(
@@ -101,7 +101,9 @@ class Dashboards:
         loaded = await self._documents.load(seen.dashboard.id)
         items = await self._documents.items(loaded.document)
         now = self._ground.clock.now()
-        return await self._make(caller, name, DashboardScope.PRIVATE, copied(items, caller.id, now))
+        return await self._make(
+            caller, name, DashboardScope.PRIVATE, copy_items(items, caller.id, now)
+        )
 
     async def change(
         self,
@@ -113,14 +115,16 @@ class Dashboards:
     ) -> SeenDashboard:
         """Rename a dashboard, or say who sees it."""
 
-        def changed(before: Dashboard) -> Dashboard:
+        def apply_changes(before: Dashboard) -> Dashboard:
             return replace(
                 before,
                 name=before.name if name is None else read_name(name),
                 scope=before.scope if scope is None else scope,
             )
 
-        return _seen(caller, await self._change(caller, ref, changed, "dashboard.changed"))
+        return _view_for_caller(
+            caller, await self._change(caller, ref, apply_changes, "dashboard.changed")
+        )
 
     async def delete(self, caller: Principal, ref: str) -> None:
         """Delete a dashboard and its links. It can be restored for seven days, without them."""
@@ -142,14 +146,14 @@ class Dashboards:
                 raise unknown(ref)
             check_manages(caller, dashboard)
             if dashboard.deleted_at is None:
-                return _seen(caller, dashboard)
+                return _view_for_caller(caller, dashboard)
             if dashboard.deleted_at + RESTORABLE <= self._ground.clock.now():
                 raise unknown(ref)
             restored = replace(dashboard, deleted_at=None)
             await rows.dashboards.put(restored)
             await self.report(rows, caller, "dashboard.restored", restored)
         self.announce(restored)
-        return _seen(caller, restored)
+        return _view_for_caller(caller, restored)
 
     async def people(self, caller: Principal, ref: str) -> Sequence[DashboardPerson]:
         """Return the people and groups with a role on a dashboard, its owner first."""
@@ -211,7 +215,7 @@ class Dashboards:
                 await self.report(rows, caller, kind, after, sandbox_id=sandbox_id)
         if after != before:
             self.announce(after)
-        return _seen(caller, after)
+        return _view_for_caller(caller, after)
 
     async def history(
         self, caller: Principal, ref: str, *, before: int | None, limit: int
@@ -257,7 +261,7 @@ class Dashboards:
                 await self._documents.seed(rows, dashboard, items)
             await self.report(rows, caller, "dashboard.created", dashboard)
         self.announce(dashboard)
-        return _seen(caller, dashboard)
+        return _view_for_caller(caller, dashboard)
 
     async def _change(
         self,
@@ -304,7 +308,8 @@ class Dashboards:
         self._rooms.reconsider(dashboard)
 
 
-def _seen(caller: Principal, dashboard: Dashboard) -> SeenDashboard:
+def _view_for_caller(caller: Principal, dashboard: Dashboard) -> SeenDashboard:
+    """Return a dashboard with the caller's role. Raises `NotFound` when they have none."""
     role = role_of(caller, dashboard)
     if role is None:
         raise unknown(dashboard.id)

@@ -32,8 +32,8 @@ from atoll.domain.dashboards.history import (
     MAX_HISTORY_BYTES,
     HistoryEntry,
     StoredUpdate,
-    counted,
-    grouped,
+    count_changes,
+    group_updates,
 )
 from atoll.domain.dashboards.item import Fields, check_count, check_item
 from atoll.domain.dashboards.order import DocumentOrder
@@ -175,7 +175,7 @@ class DocumentStore:
         if not updates:
             return False
         loaded, history = await self.beside(
-            partial(self._compacted, dashboard_id, snapshot, updates, since=since)
+            partial(self._compact_updates, dashboard_id, snapshot, updates, since=since)
         )
         async with self._store.begin() as rows:
             if await rows.dashboards.get(dashboard_id) is None:
@@ -215,7 +215,7 @@ class DocumentStore:
             loaded.order.add(read_update(part, most=len(part)).structs)
         return loaded
 
-    def _compacted(
+    def _compact_updates(
         self,
         dashboard_id: DashboardId,
         snapshot: DocumentSnapshot,
@@ -231,7 +231,7 @@ class DocumentStore:
             item_id: document.item(item_id) or {} for item_id in document.ids()
         }
         history = []
-        for number, group in enumerate(grouped(updates)):
+        for number, group in enumerate(group_updates(updates)):
             touched = frozenset[str]().union(*map(loaded.follow, group))
             before = {item_id: known.get(item_id) for item_id in touched}
             after = {item_id: document.item(item_id) for item_id in touched}
@@ -239,7 +239,7 @@ class DocumentStore:
                 known.pop(item_id, None)
                 if fields is not None:
                     known[item_id] = fields
-            counts = counted(before, after)
+            counts = count_changes(before, after)
             last = group[-1]
             entry = HistoryEntry(
                 dashboard_id,
@@ -253,7 +253,9 @@ class DocumentStore:
             whole = _is_whole(since, number)
             full = zlib.compress(document.missing({})) if whole else None
             history.append(
-                KeptHistory(entry, _packed(part for update in group for part in update.parts), full)
+                KeptHistory(
+                    entry, _pack_parts(part for update in group for part in update.parts), full
+                )
             )
         return loaded, history
 
@@ -265,7 +267,7 @@ def _is_whole(since: int | None, number: int) -> bool:
     return (since + number + 1) % CHECKPOINT_ENTRIES == 0
 
 
-def _packed(parts: Iterable[bytes]) -> bytes:
+def _pack_parts(parts: Iterable[bytes]) -> bytes:
     return zlib.compress(msgspec.msgpack.encode(tuple(parts)))
 
 

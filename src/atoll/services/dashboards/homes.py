@@ -80,23 +80,23 @@ class DashboardHomes:
         target = await self._sandboxes.get(caller, sandbox)
         check_may_manage(caller, target)
 
-        def linked(before: Dashboard) -> Dashboard:
+        def add_link(before: Dashboard) -> Dashboard:
             check_edits(caller, before)
             return with_linked(before, target.id)
 
         return await self._dashboards.show(
-            caller, ref, linked, kind="dashboard.linked", sandbox_id=target.id
+            caller, ref, add_link, kind="dashboard.linked", sandbox_id=target.id
         )
 
     async def unlink(self, caller: Principal, ref: str, sandbox: str) -> None:
         """Have a dashboard not show a linked sandbox any more; idempotent."""
 
-        def unlinked(before: Dashboard) -> Dashboard:
+        def remove_link(before: Dashboard) -> Dashboard:
             check_edits(caller, before)
             return without_linked(before, (SandboxId(sandbox),))
 
         await self._dashboards.show(
-            caller, ref, unlinked, kind="dashboard.unlinked", sandbox_id=SandboxId(sandbox)
+            caller, ref, remove_link, kind="dashboard.unlinked", sandbox_id=SandboxId(sandbox)
         )
 
     async def _home(self, caller: Principal, dashboard: Dashboard, agent: str | None) -> Sandbox:
@@ -115,7 +115,7 @@ class DashboardHomes:
         if sandbox is None or sandbox.state in GONE:
             sandbox = await self._make_home(caller, dashboard, owner)
         elif sandbox.state not in RUNNING:
-            await self._started(owner, sandbox)
+            await self._start_sandbox(owner, sandbox)
         ready = await self._sandboxes.wait(owner, sandbox.id, timeout_seconds=READY_SECONDS)
         if ready.state not in RUNNING:
             why = f" ({ready.reason})" if ready.reason else ""
@@ -143,7 +143,8 @@ class DashboardHomes:
         )
         return made
 
-    async def _started(self, owner: Principal, sandbox: Sandbox) -> None:
+    async def _start_sandbox(self, owner: Principal, sandbox: Sandbox) -> None:
+        """Start a sandbox, or recreate one whose files are gone."""
         if sandbox.state in (State.REQUESTED, State.PROVISIONING):
             return
         if keeps_files(sandbox):

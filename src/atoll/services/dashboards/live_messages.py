@@ -77,7 +77,7 @@ def read(payload: bytes) -> LiveMessage | None:
     return message
 
 
-def changed(source: str, updates: tuple[StoredUpdate, ...]) -> Changed:
-    """Return the message about stored updates, with them where they are small."""
+def make_change_message(source: str, updates: tuple[StoredUpdate, ...]) -> Changed:
+    """Return the message about stored updates; it carries them when they are small."""
     size = sum(len(part) for update in updates for part in update.parts)
     return Changed(source, updates if size <= MAX_CARRIED_BYTES else ())

@@ -67,12 +67,12 @@ class DashboardPanes:
             if (
                 shows
                 and watches_panes(current, dashboard)
-                and await self._has(dashboard, (ref, terminal_id))
+                and await self._has_pane(dashboard, (ref, terminal_id))
             ):
                 return Principal(sandbox.org_id, sandbox.owner, ActorKind.PERSON)
         return None
 
-    async def _has(self, dashboard: Dashboard, pane: Pane) -> bool:
+    async def _has_pane(self, dashboard: Dashboard, pane: Pane) -> bool:
         """Report whether a dashboard has a pane. A document is read at most once in a while, so
         some who ask wait a little."""
         clock = asyncio.get_running_loop()

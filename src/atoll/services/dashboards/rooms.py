@@ -367,7 +367,7 @@ class Rooms:
         room, connection = self._room(dashboard), RoomConnection(caller, role)
         room.enter(connection)
         try:
-            await self._opened(room)
+            await self._wait_until_open(room)
             room.welcome(connection, LIMITS)
             yield room, connection
         finally:
@@ -387,7 +387,8 @@ class Rooms:
         room = self._rooms.get(dashboard_id)
         return {} if room is None else room.present()
 
-    async def _opened(self, room: Room) -> None:
+    async def _wait_until_open(self, room: Room) -> None:
+        """Wait until a room is open. Raises `Unavailable` when that takes too long."""
         try:
             async with asyncio.timeout(OPEN_SECONDS):
                 await room.opened()

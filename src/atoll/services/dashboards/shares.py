@@ -29,7 +29,7 @@ class DashboardShares:
         """Return a new link and its secret, which is never seen again. Its guests watch the
         terminals on the dashboard, too, where `terminals` is set. Raises `LimitReached`,
         `Forbidden`."""
-        dashboard = await self._managed(caller, ref)
+        dashboard = await self._find_managed_dashboard(caller, ref)
         now, secret = self._ground.clock.now(), spell_secret(secrets.token_bytes(SECRET_BYTES))
         share = Share(
             id=ShareId(self._ground.ids.new("sh")),
@@ -64,7 +64,9 @@ class DashboardShares:
 
     async def list(self, caller: Principal, ref: str) -> list[tuple[Share, tuple[Guest, ...]]]:
         """Return the living links of a dashboard, each with its guests."""
-        return await living_links(self._ground, (await self._managed(caller, ref)).id)
+        return await living_links(
+            self._ground, (await self._find_managed_dashboard(caller, ref)).id
+        )
 
     async def revoke(self, caller: Principal, ref: str, share_id: str) -> None:
         """End a link; its guests' connections close at once. Raises `NotFound`."""
@@ -74,7 +76,8 @@ class DashboardShares:
             await revoke_link(rows, self._ground, dashboard.id, share_id, actor=caller)
         self._dashboards.announce(dashboard)
 
-    async def _managed(self, caller: Principal, ref: str) -> Dashboard:
+    async def _find_managed_dashboard(self, caller: Principal, ref: str) -> Dashboard:
+        """Return a dashboard that the caller manages. Raises `NotFound` and `Forbidden`."""
         dashboard = (await self._dashboards.get(caller, ref)).dashboard
         check_manages(caller, dashboard)
         return dashboard

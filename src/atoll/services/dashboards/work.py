@@ -30,7 +30,7 @@ from atoll.services.dashboards.documents import (
     EditedDocument,
     Unfounded,
 )
-from atoll.services.dashboards.live_messages import LiveMessage, changed, send
+from atoll.services.dashboards.live_messages import LiveMessage, make_change_message, send
 from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.dashboards.presences import Presences
 from atoll.services.ground import Ground
@@ -215,19 +215,20 @@ class DocumentWork:
 
     async def _apply(self, arrival: Arrival, done: _Batch) -> Admitted:
         try:
-            return await self._applied(arrival)
+            return await self._admit_arrival(arrival)
         except Unfounded:
             # The client may have been at another replica, whose updates are not here yet.
             await self._store(done)
             await self._catch_up(())
         try:
-            return await self._applied(arrival)
+            return await self._admit_arrival(arrival)
         except Unfounded:
             raise Invalid(
                 "an update rests on changes that are not here: reload", field="update"
             ) from None
 
-    async def _applied(self, arrival: Arrival) -> Admitted:
+    async def _admit_arrival(self, arrival: Arrival) -> Admitted:
+        """Return an arrived update as admitted to the document, which a thread does."""
         edited, person = self._edited, arrival.connection.caller.id
         people = self._audience.presences.people
         others = {client: author for client, author in people.items() if author != person}
@@ -296,7 +297,7 @@ class DocumentWork:
         self._durable = dict(loaded.order.clocks)
         for arrival, admitted in writes:
             self._audience.broadcast(admitted.update, besides=arrival.connection)
-        self.tell(changed(self._ports.replica, tuple(stored)))
+        self.tell(make_change_message(self._ports.replica, tuple(stored)))
         return frozenset()
 
     async def _append(
@@ -308,7 +309,7 @@ class DocumentWork:
             if clients and not await rows.document_authors.claim(dashboard.id, person, clients):
                 raise Unavailable("the number of a browser was taken meanwhile: reload the page")
         stored = []
-        for person, parts in _runs(writes):
+        for person, parts in _group_by_person(writes):
             seq = await rows.documents.append(dashboard.id, at, person, parts)
             stored.append(StoredUpdate(seq, at, person, parts))
         items = len(self._edited.loaded.document.ids())
@@ -365,10 +366,10 @@ def _edits(caller: Principal | None, dashboard: Dashboard) -> bool:
     return role is not None and role.edits
 
 
-def _runs(
+def _group_by_person(
     writes: Iterable[tuple[Arrival, Admitted]],
 ) -> list[tuple[PrincipalId, tuple[bytes, ...]]]:
-    """Return updates in their order, those of one person in a row together."""
+    """Return updates in their order, grouped where one person's follow each other."""
     runs: list[tuple[PrincipalId, list[bytes]]] = []
     for arrival, admitted in writes:
         person = arrival.connection.caller.id

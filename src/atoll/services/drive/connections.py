@@ -81,7 +81,7 @@ class DriveConnections:
         """Return whether the caller's account is connected."""
         check_person(caller)
         async with self._ground.store.read() as rows:
-            entry = await _kept(rows, caller)
+            entry = await _find_drive_secret(rows, caller)
         if entry is None:
             return DriveStatus(self._drive is not None)
         secret = entry.secret
@@ -102,7 +102,7 @@ class DriveConnections:
             redirect_uri,
             self._ground.clock.now() + CONNECTION_LIFE,
         )
-        return self.drive.consent_url(begun), self._closed(begun)
+        return self.drive.consent_url(begun), self._seal_connection(begun)
 
     async def finish(
         self, caller: Principal, session: str | None, *, cookie: str, reply: ConsentReply
@@ -130,7 +130,7 @@ class DriveConnections:
         check_person(caller)
         entry = await self._mine(caller)
         try:
-            await self.drive.revoke(self._value(entry))
+            await self.drive.revoke(self._open_value(entry))
             revoked = True
         except AtollError:
             revoked = False
@@ -146,7 +146,7 @@ class DriveConnections:
         if known is not None and known.expires_at - _MARGIN > now:
             return known
         try:
-            access = await drive.access(self._value(entry))
+            access = await drive.access(self._open_value(entry))
         except Forbidden as error:
             if error.code == "drive_ended":
                 await self._drop(caller, entry.secret, "ended")
@@ -162,7 +162,7 @@ class DriveConnections:
 
     async def _mine(self, caller: Principal) -> Kept:
         async with self._ground.store.read() as rows:
-            entry = await _kept(rows, caller)
+            entry = await _find_drive_secret(rows, caller)
         if entry is None:
             raise NotFound(
                 "Your Google Drive is not connected: `atoll drive connect` shows how.",
@@ -175,7 +175,7 @@ class DriveConnections:
         use = Use(Purpose.DRIVE, target=account)
         mark = self._vault.fingerprint(value, caller.org_id)
         async with self._ground.store.begin() as rows:
-            before = await _kept(rows, caller)
+            before = await _find_drive_secret(rows, caller)
             if before is None:
                 named = Secret(
                     SecretId(self._ground.ids.new("sec")), caller.org_id, caller.id,
@@ -198,7 +198,7 @@ class DriveConnections:
 
     async def _drop(self, caller: Principal, secret: Secret, how: str) -> None:
         async with self._ground.store.begin() as rows:
-            entry = await _kept(rows, caller)
+            entry = await _find_drive_secret(rows, caller)
             if entry is None or entry.secret.version != secret.version:
                 return  # connected anew meanwhile
             await rows.secrets.remove(secret.id)
@@ -219,10 +219,12 @@ class DriveConnections:
         draft = draft_of(note, caller, at=ground.clock.now(), event_id=ground.ids.event())
         await rows.events.append((draft,))
 
-    def _value(self, entry: Kept) -> str:
+    def _open_value(self, entry: Kept) -> str:
+        """Return the refresh token of a connected drive."""
         return self._vault.open(entry.sealed, bound_to(entry.secret))
 
-    def _closed(self, begun: BegunConnection) -> str:
+    def _seal_connection(self, begun: BegunConnection) -> str:
+        """Return a begun connection as sealed text for a cookie."""
         sealed = self._vault.seal(msgspec.json.encode(begun).decode(), _BOUND)
         packed = msgspec.msgpack.encode((sealed.key_id, sealed.wrapped, sealed.body))
         return base64.urlsafe_b64encode(packed).decode().rstrip("=")
@@ -244,7 +246,8 @@ def check_person(caller: Principal) -> None:
         raise Forbidden("only a person may use their own drive")
 
 
-async def _kept(rows: Transaction, caller: Principal) -> Kept | None:
+async def _find_drive_secret(rows: Transaction, caller: Principal) -> Kept | None:
+    """Return the stored secret of the caller's drive, None when there is none."""
     for entry in await rows.secrets.sealed(caller.org_id, caller.id):
         if entry.secret.use.purpose is Purpose.DRIVE and entry.secret.owner == caller.id:
             return entry

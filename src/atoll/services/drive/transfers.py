@@ -213,7 +213,7 @@ async def _write(
 ) -> FileEntry:
     """Write a file whole or not at all; without `replace` only where nothing is."""
     if replace:
-        return await _streamed(client, path, content)
+        return await _stream_to_file(client, path, content)
     with suppress(NotFound):
         await client.call(files.stat_file((("path", path),)))
         raise Conflict(
@@ -225,7 +225,7 @@ async def _write(
     directory, slash, _ = path.rpartition("/")
     part = f"{directory}{slash}.atoll-import-{secrets.token_hex(8)}.part"
     try:
-        await _streamed(client, part, content)
+        await _stream_to_file(client, part, content)
     except AtollError as error:
         error.message = error.message.replace(repr(part), repr(path))
         raise
@@ -238,7 +238,8 @@ async def _write(
         raise
 
 
-async def _streamed(client: RuntimeClient, path: str, content: BoundedContent) -> FileEntry:
+async def _stream_to_file(client: RuntimeClient, path: str, content: BoundedContent) -> FileEntry:
+    """Write content to a file of the sandbox. An error of the content takes precedence."""
     query = (("path", path), ("parents", "true"))
     try:
         written = await client.call(files.write_file(query, content.parts()))

@@ -84,14 +84,14 @@ class Evacuations:
             if sandbox.state in _GOING:
                 continue
             try:
-                target = await self._moved(caller, sandbox)
+                target = await self._move_sandbox(caller, sandbox)
             except AtollError as err:
                 staying.append(Staying(sandbox.id, sandbox.name, err.message))
             else:
                 moving.append(Moving(sandbox.id, sandbox.name, target))
         return Evacuation(tuple(moving), tuple(staying))
 
-    async def _moved(self, caller: Principal, sandbox: Sandbox) -> str:
+    async def _move_sandbox(self, caller: Principal, sandbox: Sandbox) -> str:
         """Have one move, and return its new host. Raises `Conflict`, `Failed` with the reason why
         it stays."""
         relocation = sandbox.relocation

@@ -159,7 +159,7 @@ class Hosts:
 
     async def change(self, caller: Principal, ref: str, traits: HostTraits) -> HostReport:
         """Change what is said of a host. What it holds beyond a new capacity stays."""
-        return await self._changed(
+        return await self._change_host(
             caller,
             ref,
             "host.changed",
@@ -190,7 +190,7 @@ class Hosts:
         async def pin(_rows: Transaction, host: Host) -> Host:
             return replace(host, host_key=read_host_key(key))
 
-        report = await self._changed(caller, ref, "host.trusted", pin)
+        report = await self._change_host(caller, ref, "host.trusted", pin)
         return HostTrust(host.name, fingerprint(report.host.host_key), prints)
 
     async def drain(self, caller: Principal, ref: str) -> HostReport:
@@ -275,15 +275,16 @@ class Hosts:
         async def change(_rows: Transaction, host: Host) -> Host:
             return replace(host, state=state)
 
-        return await self._changed(caller, ref, kind, change)
+        return await self._change_host(caller, ref, kind, change)
 
-    async def _changed(
+    async def _change_host(
         self,
         caller: Principal,
         ref: str,
         kind: str,
         change: Callable[[Transaction, Host], Awaitable[Host]],
     ) -> HostReport:
+        """Apply a change to a host, append its event, and return the host's report."""
         async with self._ground.store.begin() as rows:
             before = await _find_host(rows, ref)
             host = await change(rows, before)

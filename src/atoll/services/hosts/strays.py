@@ -57,7 +57,7 @@ class Strays:
         strays, problems = await self._list_places()
         room = asyncio.Semaphore(AT_ONCE)
 
-        async def ended(extension: Rents, place: RentedPlace) -> bool:
+        async def end_place(extension: Rents, place: RentedPlace) -> bool:
             async with room:
                 try:
                     return await extension.end_rented(place)
@@ -65,7 +65,7 @@ class Strays:
                     problems.append(error.message)
                     return False
 
-        done = await asyncio.gather(*(ended(extension, place) for extension, place in strays))
+        done = await asyncio.gather(*(end_place(extension, place) for extension, place in strays))
         _log.info("strays_ended", ended=sum(done), of=len(strays))
         return Reaped(sum(done), tuple(dict.fromkeys(problems))[:MAX_STRAYS])
 
@@ -78,7 +78,7 @@ class Strays:
             except AtollError as error:
                 problems.append(f"{extension.name}: {error.message}")
                 continue
-            used = await self._used(places)
+            used = await self._find_used_sandboxes(places)
             strays += [(extension, place) for place in places if place.sandbox_id not in used]
         return strays, problems
 
@@ -86,7 +86,7 @@ class Strays:
         named = {extension.name: extension for extension in self._extensions.values()}
         return [extension for _, extension in sorted(named.items()) if isinstance(extension, Rents)]
 
-    async def _used(self, places: Iterable[RentedPlace]) -> set[SandboxId]:
+    async def _find_used_sandboxes(self, places: Iterable[RentedPlace]) -> set[SandboxId]:
         """Return the sandboxes that may still need their machine: all that are not destroyed."""
         used: set[SandboxId] = set()
         async with self._ground.store.read() as rows:

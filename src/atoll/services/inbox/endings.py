@@ -84,18 +84,19 @@ class Endings:
         async with self._room:
             listing = self._found.get(sandbox.id)
             if listing is None:
-                lines = await self._looked(caller, sandbox)
+                lines = await self._describe_missing_work(caller, sandbox)
                 fresh = FRESH_FOR if sandbox.state in RUNNING else AT_REST_FOR
                 listing = _Found(self._ground.clock.now() + fresh, lines)
                 self._found[sandbox.id] = listing
             return listing.lines
 
-    async def _looked(self, caller: Principal, sandbox: Sandbox) -> tuple[str, ...]:
+    async def _describe_missing_work(self, caller: Principal, sandbox: Sandbox) -> tuple[str, ...]:
+        """Return lines about work in a sandbox that is missing outside."""
         lines: list[str] = []
         try:
             async with asyncio.timeout(LOOK_SECONDS):
                 held = await self._pushes.of(caller, sandbox.id)
-                lines += [_held(worktree.pushed) for worktree in held if worktree.pushed]
+                lines += [_describe_push(worktree.pushed) for worktree in held if worktree.pushed]
                 lines += [_summary(place) for place in await self._unpulled.of(caller, sandbox.id)]
         except AtollError as error:
             lines.append(f"the work in it cannot be listed: {error.message}")
@@ -112,7 +113,7 @@ class Endings:
             del self._found[sandbox_id]
 
 
-def _held(push: HeldPush) -> str:
+def _describe_push(push: HeldPush) -> str:
     return f"pushed inside and held: {push.branch} at {push.commit[:12]}"
 
 

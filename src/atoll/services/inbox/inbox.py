@@ -120,7 +120,7 @@ class Inbox:
     async def _push_items(self, caller: Principal) -> Sequence[InboxItem]:
         held = await self._pushes.waiting(caller)
         ordered = await self._pulls.waiting(caller) if held else frozenset()
-        return [item_of_push(_pushed(worktree, ordered)) for worktree in held]
+        return [item_of_push(_describe_pushed_branch(worktree, ordered)) for worktree in held]
 
     async def get(self, caller: Principal, item_id: str) -> InboxItem:
         """Return one item. Raises `NotFound` for one that no longer waits."""
@@ -246,9 +246,10 @@ class Inbox:
         return item_of_agent(sandbox, agent, card)
 
 
-def _pushed(
+def _describe_pushed_branch(
     worktree: KeptWorktree, ordered: Collection[tuple[SandboxId, PullDraft]]
 ) -> PushedBranch:
+    """Return the branch of a held push, and whether its pull was ordered already."""
     push = worktree.pushed or HeldPush("", "")
     since = worktree.kept_at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return PushedBranch(

@@ -16,7 +16,7 @@ from atoll.domain.audit import (
     Checkpoint,
     Verdict,
     signed_bytes,
-    spelled,
+    spell_time,
     verify,
 )
 from atoll.domain.event import Gap
@@ -94,12 +94,12 @@ class AuditLog:
         """Return the newest entries below a number that fit a filter, of at most `MAX_SCAN` that
         are looked through."""
         entries: list[AuditEntry] = []
-        before = await self._below(caller.org_id, wanted, before)
+        before = await self._find_upper_bound(caller.org_id, wanted, before)
         for _ in range(MAX_SCAN // PAGE):
             async with self._store.read() as rows:
                 page = await rows.audit.latest(caller.org_id, limit=PAGE, before=before)
             for entry in reversed(page):
-                if wanted.since is not None and entry.at < spelled(wanted.since):
+                if wanted.since is not None and entry.at < spell_time(wanted.since):
                     return AuditSearch(entries[::-1], None)
                 before = entry.n
                 if wanted.fits(entry):
@@ -110,8 +110,10 @@ class AuditLog:
                 return AuditSearch(entries[::-1], None)
         return AuditSearch(entries[::-1], before)
 
-    async def _below(self, org_id: OrgId, wanted: AuditFilter, before: int | None) -> int | None:
-        """Return the number below which to look: entries after `until` are passed over."""
+    async def _find_upper_bound(
+        self, org_id: OrgId, wanted: AuditFilter, before: int | None
+    ) -> int | None:
+        """Return the number below which to read: entries after `until` are skipped."""
         if wanted.until is None:
             return before
         async with self._store.read() as rows:
@@ -189,7 +191,7 @@ class AuditLog:
                 _log.error("audit_chain_broken", org_id=org_id, reason=verdict.wrong)
                 return 0
             point = Checkpoint(
-                org_id, verdict.n, verdict.hash, spelled(now), self._signer.public_key()
+                org_id, verdict.n, verdict.hash, spell_time(now), self._signer.public_key()
             )
             signature = self._signer.sign(signed_bytes(point))
             return await rows.audit.drop(replace(point, signature=signature))

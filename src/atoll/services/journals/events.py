@@ -94,7 +94,7 @@ class Events:
     ) -> list[Event]:
         """Return at most 1000 events after a position, oldest first: the first ones, or the
         `latest`. Raises `NotFound` for a stream that the caller's token does not name."""
-        streams = _readable(caller, stream)
+        streams = _find_readable_streams(caller, stream)
         if streams is not None and len(streams) == 1:
             # Asked for alone: what it may not read takes no place on the page.
             (stream,) = streams
@@ -113,13 +113,13 @@ class Events:
     def query(self, caller: Principal, *, after: int, limit: int) -> EventQuery:
         """Return the query for a page of what a caller may read. A token of several streams reads
         more than `sees` lets through."""
-        streams = _readable(caller, None)
+        streams = _find_readable_streams(caller, None)
         stream = next(iter(streams)) if streams is not None and len(streams) == 1 else None
         return EventQuery(caller.org_id, caller.id, stream, after, limit)
 
     def sees(self, caller: Principal, stream: str) -> bool:
         """Report whether a caller's token lets them read events of a stream of their page."""
-        streams = _readable(caller, None)
+        streams = _find_readable_streams(caller, None)
         return streams is None or stream in streams
 
     async def check_stream(
@@ -127,7 +127,7 @@ class Events:
     ) -> None:
         """Check a stream that a reader names. Raises `NotFound` when the caller's token does not
         name it, `Invalid` for one of a thing that is not there for the caller."""
-        _readable(caller, stream)
+        _find_readable_streams(caller, stream)
         if stream is None:
             return
         async with self._store.read() as rows:
@@ -146,7 +146,7 @@ class Events:
         """Yield every event after `after`, then new ones as they come. A gap is yielded before the
         page that it affects; after one that is `set_back` comes what follows the end of the log.
         Never returns. Raises `NotFound` for a stream that the caller's token does not name."""
-        gap_end, streams = 0, _readable(caller, stream)
+        gap_end, streams = 0, _find_readable_streams(caller, stream)
         with self._bus.listen(stream) as listener:
             while True:
                 query = EventQuery(caller.org_id, caller.id, stream, after, FOLLOW_PAGE)
@@ -206,7 +206,7 @@ class Events:
         return team
 
 
-def _readable(caller: Principal, stream: str | None) -> frozenset[str] | None:
+def _find_readable_streams(caller: Principal, stream: str | None) -> frozenset[str] | None:
     """Return the streams that the caller's token lets them read, None for all of theirs. Raises
     `NotFound` when `stream` is none of them, `Invalid` for a name that no stream has."""
     if stream is not None:

@@ -62,7 +62,7 @@ class JournalPoll:
         """Poll until cancelled."""
         self._polled.clear()  # a task that was cancelled before it began removed nothing
         while True:
-            for sandbox_id in self._wanted():
+            for sandbox_id in self._sandboxes_to_poll():
                 sandbox = self._directory.known_by(sandbox_id)
                 if sandbox is None or sandbox.state not in RUNNING | {State.PROVISIONING}:
                     self._policies.drop_requester(sandbox_id)
@@ -71,14 +71,15 @@ class JournalPoll:
                     tasks.create_task(self._poll(sandbox_id))
             await self._pause(POLL_SECONDS)
 
-    def _wanted(self) -> frozenset[SandboxId]:
+    def _sandboxes_to_poll(self) -> frozenset[SandboxId]:
+        """Return the sandboxes that are busy, lately active, or able to request approvals."""
         now = self._clock.now()
         busy = (sandbox.id for sandbox in self._directory.known() if _is_busy(sandbox, now))
         return self._policies.requesters.union(self._journals.active_within(LATELY), busy)
 
     async def _poll(self, sandbox_id: SandboxId) -> None:
         try:
-            while sandbox_id in self._wanted():
+            while sandbox_id in self._sandboxes_to_poll():
                 sandbox = self._directory.known_by(sandbox_id)
                 if sandbox is None or sandbox.state not in RUNNING:
                     return

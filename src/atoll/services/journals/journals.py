@@ -152,10 +152,10 @@ class Journals:
             total += count
             after = page.entries[-1].n
             self._standings.collected(sandbox.id, entries=len(page.entries))
-            await _answered(client, acknowledge(after))
+            await _call_runtime(client, acknowledge(after))
             for call in calls:
                 with contextlib.suppress(NotFound, Conflict):  # nobody waits any more
-                    await _answered(client, call)
+                    await _call_runtime(client, call)
             if len(page.entries) < PAGE:
                 return total
 
@@ -164,7 +164,7 @@ class Journals:
     ) -> JournalPage:
         away = self._away_seconds
         call = read_journal(after, limit=limit, away_seconds=away, wait_seconds=wait)
-        return await _answered(client, call, wait)
+        return await _call_runtime(client, call, wait)
 
     async def wait(self, sandbox: Sandbox, client: RuntimeClient, seconds: int) -> bool:
         """Wait at most `seconds` for an urgent journal entry. Returns whether there is one. Raises
@@ -281,7 +281,7 @@ class Journals:
         )
 
 
-async def _answered(client: RuntimeClient, call: RuntimeCall[T], wait: int = 0) -> T:
+async def _call_runtime(client: RuntimeClient, call: RuntimeCall[T], wait: int = 0) -> T:
     """Return the runtime's answer. Raises `Unavailable` when it takes too long."""
     try:
         async with asyncio.timeout(wait + ANSWER_SECONDS):

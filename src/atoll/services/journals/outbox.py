@@ -89,7 +89,7 @@ class Outbox:
             _log.exception("outbox_broke")
 
     async def _publish(self, sink: EventSink, listener: Listener) -> None:
-        progress = await self._begun(sink)
+        progress = await self._find_progress(sink)
         _log.info("outbox_publishes", stream=sink.name, after=progress.cursor.position)
         while True:
             async with self._ground.store.read() as rows:
@@ -101,10 +101,10 @@ class Outbox:
                 await self._save(sink, progress)
             else:
                 self._went_well()
-                await self._idle(sink, progress, listener)
+                await self._wait_or_save(sink, progress, listener)
 
-    async def _idle(self, sink: EventSink, progress: _Progress, listener: Listener) -> None:
-        """Wait for the next event, or until the cursor must be saved."""
+    async def _wait_or_save(self, sink: EventSink, progress: _Progress, listener: Listener) -> None:
+        """Wait for the next event, or save the cursor when that is due first."""
         due = SAVE_SECONDS if progress.cursor != progress.saved else None
         try:
             async with asyncio.timeout(due):
@@ -112,14 +112,14 @@ class Outbox:
         except TimeoutError:
             await self._save(sink, progress)
 
-    async def _begun(self, sink: EventSink) -> _Progress:
-        """Return where to go on. Raises `Failed` for a stream that another log fills."""
+    async def _find_progress(self, sink: EventSink) -> _Progress:
+        """Return the progress to resume from. Raises `Failed` when another log fills the stream."""
         tip = await sink.tip()
         async with self._ground.store.read() as rows:
             await _check_own(rows, tip, sink.name)
             saved = await rows.outbox.cursor(sink.name)
             start = resume(tip, saved)
-            position = await _after(rows, start.position, start.skip)
+            position = await _find_position_after(rows, start.position, start.skip)
         cursor = Cursor(position, tip.sequence)
         return _Progress(cursor, saved, self._ground.clock.now())
 
@@ -150,7 +150,7 @@ async def _check_own(rows: Transaction, tip: Tip, name: str) -> None:
         )
 
 
-async def _after(rows: Transaction, position: int, skip: int) -> int:
+async def _find_position_after(rows: Transaction, position: int, skip: int) -> int:
     """Return the position of the event that is `skip` events after `position`."""
     while skip > 0:
         page = await rows.events.after(position, min(skip, PAGE))

@@ -23,7 +23,7 @@ class PushNotes:
     @property
     def handlers(self) -> Mapping[str, EntryHandler]:
         """Return the handler of journal entries `git.pushed`."""
-        return {"git.pushed": self._pushed}
+        return {"git.pushed": self._note_push}
 
     def add(self, sandbox_id: SandboxId) -> None:
         """Note that a sandbox may hold a push."""
@@ -39,7 +39,7 @@ class PushNotes:
         del self._waiting[sandbox_id]
         return sandbox_id
 
-    async def _pushed(
+    async def _note_push(
         self, rows: Transaction, sandbox: Sandbox, entry: ReportedEntry
     ) -> JournalOutcome:
         self.add(sandbox.id)

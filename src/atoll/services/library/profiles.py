@@ -51,7 +51,7 @@ class Profiles:
 
     async def list(self, caller: Principal) -> Sequence[Profile]:
         """Return the newest version of each profile, by id."""
-        everything = await self._everything(caller)
+        everything = await self._read_all_versions(caller)
         return [versions[0] for _, versions in sorted(everything.items())]
 
     async def get(self, caller: Principal, ref: str, *, version: str | None = None) -> Profile:
@@ -119,7 +119,7 @@ class Profiles:
         whole = profile_id(ref)
         if whole in self._bundled:
             return self._bundled[whole]
-        versions = (await self._everything(caller)).get(whole)
+        versions = (await self._read_all_versions(caller)).get(whole)
         if versions is None:
             self._check_broken(whole)
             raise NotFound(
@@ -127,7 +127,8 @@ class Profiles:
             )
         return versions
 
-    async def _everything(self, caller: Principal) -> Mapping[str, Sequence[Profile]]:
+    async def _read_all_versions(self, caller: Principal) -> Mapping[str, Sequence[Profile]]:
+        """Return the versions of every profile that the caller may use, by id."""
         async with self._store.read() as rows:
             saved = await rows.profiles.all(caller.org_id)
         return {**_by_id([*self._from_directory(), *saved]), **self._bundled}

@@ -55,7 +55,7 @@ class Projects:
         stored, commit = await self._workspaces.beginning(caller.org_id, self._repo(request))
         content, problem = await self._content(stored, commit)
         async with self._ground.store.read() as rows:
-            return await self._decided(
+            return await self._add_decision(
                 rows, caller, Project(stored.key, commit, content, "", problem=problem)
             )
 
@@ -93,7 +93,7 @@ class Projects:
         async with self._ground.store.begin() as rows:
             await rows.projects.put(decided)
             await self._log(rows, caller, "project.decided", payload)
-            known = await self._decided(rows, caller, project)
+            known = await self._add_decision(rows, caller, project)
         self._ground.bus.announce((f"repository:{project.repository}",))
         return known
 
@@ -142,8 +142,10 @@ class Projects:
                 return ProjectFile(source), err.message
         return none, None
 
-    async def _decided(self, rows: Transaction, caller: Principal, project: Project) -> Project:
-        """Return the project with its digest, and the caller's decision on that."""
+    async def _add_decision(
+        self, rows: Transaction, caller: Principal, project: Project
+    ) -> Project:
+        """Return the project with its digest and the caller's decision on that digest."""
         digest = project_digest(project.content)
         earlier = await rows.projects.of(caller.org_id, caller.id, project.repository)
         same = next((other for other in earlier if other.digest == digest), None)

@@ -53,7 +53,7 @@ class PullOrders:
         check_draft(sandbox, draft)
         order = self._new(caller, sandbox, draft)
         async with self._ground.store.begin() as rows:
-            mine = [order for order in await self._all(rows, caller) if order.state in OPEN]
+            mine = [order for order in await self._list_orders(rows, caller) if order.state in OPEN]
             for earlier in mine:
                 same = (earlier.sandbox_id, earlier.draft) == (sandbox.id, draft)
                 if same and earlier.state is OrderState.WAITING:
@@ -71,17 +71,19 @@ class PullOrders:
         its repositories waits."""
         sandbox = await self._sandboxes.get(caller, ref)
         async with self._ground.store.read() as rows:
-            mine = await self._all(rows, caller)
+            mine = await self._list_orders(rows, caller)
         since = self._ground.clock.now() - BETWEEN
-        places = [place for who, place in self._watching if _same(who, caller)]
-        places += [place for who, place, at in self._left if _same(who, caller) and at >= since]
+        places = [place for who, place in self._watching if _is_same_person(who, caller)]
+        places += [
+            place for who, place, at in self._left if _is_same_person(who, caller) and at >= since
+        ]
         waits = any(place.fits(repo) for place in places for repo in sandbox.repos)
         return tuple(order for order in reversed(mine) if order.sandbox_id == sandbox.id), waits
 
     async def waiting(self, caller: Principal) -> frozenset[tuple[SandboxId, PullDraft]]:
         """Return the pulls that the caller ordered and no checkout has taken."""
         async with self._ground.store.read() as rows:
-            mine = await self._all(rows, caller)
+            mine = await self._list_orders(rows, caller)
         return frozenset(
             (order.sandbox_id, order.draft) for order in mine if order.state is OrderState.WAITING
         )
@@ -117,14 +119,14 @@ class PullOrders:
     async def finish(self, caller: Principal, order_id: str, result: PullResult) -> PullOrder:
         """Record the end of an order that was taken. Raises `NotFound`, `Conflict`."""
         async with self._ground.store.begin() as rows:
-            ended = finish(await _one(rows, caller, order_id), result)
+            ended = finish(await _find_order(rows, caller, order_id), result)
             await rows.pulls.put(ended)
         return ended
 
     async def cancel(self, caller: Principal, order_id: str) -> None:
         """Cancel an order that waits. Raises `NotFound`, `Conflict`."""
         async with self._ground.store.begin() as rows:
-            order = await _one(rows, caller, order_id)
+            order = await _find_order(rows, caller, order_id)
             await rows.pulls.put(cancel(order_at(order, self._ground.clock.now())))
 
     def _new(self, caller: Principal, sandbox: Sandbox, draft: PullDraft) -> PullOrder:
@@ -136,17 +138,18 @@ class PullOrders:
     async def _claim(self, caller: Principal, checkout: Checkout) -> PullOrder | None:
         """Mark the oldest fitting order as taken. Never cancelled by the wait's end."""
         async with self._ground.store.read() as rows:
-            if _fitting(await self._all(rows, caller), checkout) is None:
+            if _fitting(await self._list_orders(rows, caller), checkout) is None:
                 return None
         async with self._ground.store.begin() as rows:
-            order = _fitting(await self._all(rows, caller), checkout)
+            order = _fitting(await self._list_orders(rows, caller), checkout)
             if order is None:
                 return None
             taken = take(order, self._ground.clock.now())
             await rows.pulls.put(taken)
         return taken
 
-    async def _all(self, rows: Transaction, caller: Principal) -> list[PullOrder]:
+    async def _list_orders(self, rows: Transaction, caller: Principal) -> list[PullOrder]:
+        """Return the caller's pull orders in their present state."""
         now = self._ground.clock.now()
         return [order_at(order, now) for order in await rows.pulls.of(caller.org_id, caller.id)]
 
@@ -165,12 +168,13 @@ def _fitting(orders: Sequence[PullOrder], checkout: Checkout) -> PullOrder | Non
     return None
 
 
-async def _one(rows: Transaction, caller: Principal, order_id: str) -> PullOrder:
+async def _find_order(rows: Transaction, caller: Principal, order_id: str) -> PullOrder:
+    """Return a pull order of the caller's. Raises `NotFound`."""
     order = await rows.pulls.get(order_id)
     if order is None or (order.org_id, order.owner) != (caller.org_id, caller.id):
         raise NotFound("There is no such pull order; it may be too old.")
     return order
 
 
-def _same(principal: Principal, other: Principal) -> bool:
+def _is_same_person(principal: Principal, other: Principal) -> bool:
     return (principal.org_id, principal.id) == (other.org_id, other.id)

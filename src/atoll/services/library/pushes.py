@@ -90,7 +90,7 @@ class HeldPushes:
         check_may_manage(caller, sandbox)
         if sandbox.state in RUNNING:
             await self._take(sandbox.id)
-        return await self._held(sandbox)
+        return await self._list_pushed_worktrees(sandbox)
 
     async def shown(self, caller: Principal, ref: str) -> tuple[KeptWorktree, ...]:
         """Return the held pushes of a sandbox as `of` does; none to anyone but its owner."""
@@ -154,7 +154,8 @@ class HeldPushes:
         except AtollError as error:
             _log.warning("pushes_not_taken", sandbox=sandbox_id, why=error.message[:300])
 
-    async def _held(self, sandbox: Sandbox) -> tuple[KeptWorktree, ...]:
+    async def _list_pushed_worktrees(self, sandbox: Sandbox) -> tuple[KeptWorktree, ...]:
+        """Return a sandbox's kept worktrees that hold a push."""
         worktrees = await self._shelf.list()
         return tuple(
             worktree
@@ -167,7 +168,7 @@ class HeldPushes:
     ) -> KeptWorktree | None:
         """Keep one push in place of an earlier one of its branch. Returns None for a push without
         new commits, and for one that is refused; the log says why."""
-        held = await self._held(sandbox)
+        held = await self._list_pushed_worktrees(sandbox)
         earlier = [
             worktree
             for worktree in held
@@ -247,12 +248,13 @@ def _pushes(out: bytes) -> list[HeldPush]:
     for commit, name, count, subject in zip(*(texts[at::4] for at in range(4)), strict=False):
         try:
             number = read_count(count) or 0
-            push = HeldPush(read_branch(name), read_commit(commit), number, _plain(subject))
+            push = HeldPush(read_branch(name), read_commit(commit), number, _to_printable(subject))
         except Invalid:
             continue
         pushes.append(push)
     return pushes[:MAX_HELD]
 
 
-def _plain(text: str) -> str:
+def _to_printable(text: str) -> str:
+    """Return the first 200 characters, with `?` for each that is not printable."""
     return "".join(c if c.isprintable() else "?" for c in text)[:200]

@@ -53,7 +53,7 @@ class Repositories:
     async def list(self, caller: Principal) -> tuple[StoredRepository, ...]:
         """Return the repositories of remotes and those uploaded by the caller's organization."""
         return tuple(
-            repository for repository in await self._shelf.list() if _visible(repository, caller)
+            repository for repository in await self._shelf.list() if _is_visible(repository, caller)
         )
 
     async def get_uploaded(
@@ -70,7 +70,7 @@ class Repositories:
         """Make or update the shared repository of a remote. Returns it with its branches and tags,
         the branch of HEAD first."""
         remote = read_remote(repo_url, allow_loopback=self._allow_loopback)
-        stored = await self._shelf.fetch(remote, _silent)
+        stored = await self._shelf.fetch(remote, _ignore_report)
         await self._tell(caller, stored)
         return stored, await self._shelf.refs(stored)
 
@@ -102,7 +102,7 @@ class Repositories:
         async with self._shelf.intake() as intake:
             async for piece in body:
                 intake.write(piece)
-            there = await self._owned(caller, source.key)
+            there = await self._find_stored(caller, source.key)
             if intake.size:
                 refs = await intake.verify(there)
                 stored = await self._shelf.place(source, caller.org_id)
@@ -115,7 +115,8 @@ class Repositories:
         await self._tell(caller, stored)
         return stored, await self._shelf.refs(stored)
 
-    async def _owned(self, caller: Principal, key: str) -> StoredRepository | None:
+    async def _find_stored(self, caller: Principal, key: str) -> StoredRepository | None:
+        """Return a stored repository of the caller's organization, None when there is none."""
         try:
             return await self._shelf.find(key, caller.org_id)
         except NotFound:
@@ -179,9 +180,9 @@ def branches(refs: tuple[Ref, ...]) -> tuple[str, ...]:
     return tuple(name for ref in refs if (name := branch_of_ref(ref.name)) is not None)
 
 
-def _visible(stored: StoredRepository, caller: Principal) -> bool:
+def _is_visible(stored: StoredRepository, caller: Principal) -> bool:
     return stored.org_id in (None, caller.org_id)
 
 
-def _silent(_: str) -> None:
+def _ignore_report(_: str) -> None:
     return

@@ -114,8 +114,8 @@ class Syncs:
         working = [placed.agent for placed in there if placed.status.status == "working"]
         if working:
             raise Conflict(
-                f"{_plain(working[0])} is at work in {sandbox.name}: wait until its turn is over, "
-                "or sync all the same (`--now`).",
+                f"{_to_printable(working[0])} is at work in {sandbox.name}: wait until its turn "
+                "is over, or sync all the same (`--now`).",
                 code="agent_works",
             )
 
@@ -220,7 +220,7 @@ def _read(out: bytes, onto: str) -> Sync:
 
 
 def _prompt(repo: SandboxRepo, done: Sync) -> str:
-    named = "\n".join(f"- {_plain(path)}" for path in done.files[:30])
+    named = "\n".join(f"- {_to_printable(path)}" for path in done.files[:30])
     more = f"\n- and {len(done.files) + done.more - 30} more" if len(done.files) > 30 else ""
     command = done.command
     onto = f" onto newer commits of {done.onto}" if command == "rebase" else ""
@@ -232,5 +232,6 @@ def _prompt(repo: SandboxRepo, done: Sync) -> str:
     )
 
 
-def _plain(text: str) -> str:
+def _to_printable(text: str) -> str:
+    """Return the first 300 characters, with `?` for each that is not printable."""
     return "".join(c if c.isprintable() else "?" for c in text)[:300]

@@ -155,7 +155,7 @@ async def files_beside(client: RuntimeClient, repositories: tuple[str, ...]) -> 
         folder = folders.popleft()
         listed += 1
         async for entry in _entries(client, folder):
-            path = _joined(folder, entry)
+            path = _join_path(folder, entry)
             if entry.type != "dir":
                 named.append(entry.path)
             elif path not in left_out:
@@ -202,7 +202,8 @@ def _path_query(path: bytes) -> Query:
     return (("path_b64", base64.b64encode(path).decode()),) if path else (("path", ""),)
 
 
-def _joined(folder: bytes, entry: FileEntry) -> bytes:
+def _join_path(folder: bytes, entry: FileEntry) -> bytes:
+    """Return the exact path of an entry in a directory."""
     exact = entry.name_b64
     name = entry.name.encode() if exact is None else base64.b64decode(exact)
     return b"%s/%s" % (folder, name) if folder else name
@@ -215,13 +216,13 @@ def _read(repo: SandboxRepo, number: int, out: bytes) -> UnpulledPlace:
         repo.path,
         number,
         branch=repo.branch,
-        commits=_number(commits),
+        commits=_parse_count(commits),
         tip=_commit(tip) if tip else None,
         subject=subject[:200],
-        stashes=_number(stashes),
+        stashes=_parse_count(stashes),
         changed=tuple(entry[3:] for entry in named if entry[:2] != UNTRACKED),
         untracked=tuple(entry[3:] for entry in named if entry[:2] == UNTRACKED),
-        more=max(0, _number(count) - len(named)),
+        more=max(0, _parse_count(count) - len(named)),
     )
 
 
@@ -242,7 +243,8 @@ def _commit(text: str) -> str:
         ) from None
 
 
-def _number(text: str) -> int:
+def _parse_count(text: str) -> int:
+    """Return a count that git printed. Raises `Failed` for any other text."""
     count = read_count(text)
     if count is None:
         raise Failed(f"The sandbox counted its work as {text[:20]!r}: its git or shell is broken.")

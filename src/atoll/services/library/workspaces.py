@@ -90,7 +90,7 @@ class Workspaces:
             repository = await (
                 self._fresh(repo, org_id) if fetch else self._shelf.find(key, org_id)
             )
-            stored.append(_own(repository, org_id))
+            stored.append(_check_usable(repository, org_id))
         for repo, superproject in list(zip(repos, stored, strict=True)):
             stored += [
                 other
@@ -131,7 +131,7 @@ class Workspaces:
             )
             for key in remotes_of(modules or b"", stored.repo_url):
                 with contextlib.suppress(NotFound):
-                    submodules.append(_own(await self._shelf.find(key, org_id), org_id))
+                    submodules.append(_check_usable(await self._shelf.find(key, org_id), org_id))
         return submodules
 
     async def check_starts(self, org_id: OrgId, repos: Sequence[RepoRequest]) -> None:
@@ -141,7 +141,7 @@ class Workspaces:
             if not uploaded and (repo.from_branch is not None or repo.branch is None):
                 continue  # a start fetches first
             try:
-                stored = _own(await self._shelf.find(_key(repo), org_id), org_id)
+                stored = _check_usable(await self._shelf.find(_key(repo), org_id), org_id)
             except (NotFound, Invalid) as error:
                 if not uploaded:
                     continue  # judged at its start
@@ -185,7 +185,7 @@ class Workspaces:
     async def beginning(self, org_id: OrgId, repo: SandboxRepo) -> tuple[StoredRepository, str]:
         """Return the shared repository behind one that a sandbox could have, fetched, and the
         commit that its tree would start from (empty where there is none). Raises `NotFound`."""
-        stored = _own(await self._fresh(repo, org_id), org_id)
+        stored = _check_usable(await self._fresh(repo, org_id), org_id)
         return stored, _start(repo, 0, await self._shelf.refs(stored)).commit
 
     async def prepare(
@@ -204,7 +204,7 @@ class Workspaces:
                 PREPARE,
                 (repo.path, inside_path(number), repo.branch, start.commit,
                  "yes" if start.tracked else "no", stored.repo_url, start.head,
-                 sandbox.name, str(number), _compared(repo, start), *repo.sparse),
+                 sandbox.name, str(number), _find_base_ref(repo, start), *repo.sparse),
                 heard=_Percentages(repo.path, report),
             )  # fmt: skip
             if outcome.code == LAID_OUT_BEFORE:
@@ -307,14 +307,14 @@ class Workspaces:
     async def stored(self, sandbox: Sandbox, repo: SandboxRepo) -> StoredRepository:
         """Return the shared repository behind one of a sandbox's. Raises `NotFound`, also when
         it belongs to another organization."""
-        return _own(await self._shelf.find(_key(repo), sandbox.org_id), sandbox.org_id)
+        return _check_usable(await self._shelf.find(_key(repo), sandbox.org_id), sandbox.org_id)
 
     async def latest(self, sandbox: Sandbox, repo: SandboxRepo) -> tuple[Ref, ...]:
         """Return the refs of the shared repository behind one of a sandbox's, after a fetch where
         it is a remote's. Raises `Unavailable` when the remote does not answer."""
         stored = await self.stored(sandbox, repo)
         if not is_local_key(stored.key):
-            stored = await self._shelf.fetch(_remote(repo), _silent)
+            stored = await self._shelf.fetch(_remote(repo), _ignore_report)
         return await self._shelf.refs(stored)
 
     def _fetched_enough(self, stored: StoredRepository) -> bool:
@@ -334,7 +334,7 @@ class Workspaces:
         if is_local_key(key):
             raise NotFound(UPLOAD_FIRST.format(key))
         try:
-            return await self._shelf.fetch(_remote(repo), _silent)
+            return await self._shelf.fetch(_remote(repo), _ignore_report)
         except Unavailable as error:
             if there is None:
                 raise
@@ -366,7 +366,7 @@ def inside_path(number: int) -> str:
     return f"/.atoll/repos/{number}.git"
 
 
-def _own(stored: StoredRepository, org_id: OrgId) -> StoredRepository:
+def _check_usable(stored: StoredRepository, org_id: OrgId) -> StoredRepository:
     """Return a repository that an organization may use: a remote's, or an upload of its own.
     Raises `NotFound`, in the words for one that is not there."""
     if stored.org_id not in (None, org_id):
@@ -433,7 +433,7 @@ def _start(
     return _Start(commits.get(f"refs/heads/{head}", ""), tracked=False, head=head)
 
 
-def _compared(repo: SandboxRepo, start: _Start) -> str:
+def _find_base_ref(repo: SandboxRepo, start: _Start) -> str:
     """Return the branch or tag whose commits are not the sandbox's own work."""
     return repo.from_branch or repo.began_from or (repo.branch if start.tracked else start.head)
 
@@ -453,5 +453,5 @@ async def _remove(client: RuntimeClient, name: str) -> None:
         _log.info("bundle_left_inside", path=path, why=error.message)
 
 
-def _silent(_: str) -> None:
+def _ignore_report(_: str) -> None:
     return

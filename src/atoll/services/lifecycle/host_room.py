@@ -9,8 +9,8 @@ from atoll.domain.placement import (
     TAKING,
     HostLoad,
     PlaceRequest,
-    bounded,
     candidates,
+    has_limits,
     load_of,
     room_of,
     shortage,
@@ -61,7 +61,7 @@ class HostRoom:
 
     async def shortage(self, rows: Transaction, host: Host, sandbox: Sandbox) -> str | None:
         """Return what a host lacks for a sandbox; None when there is room."""
-        if not bounded(host):
+        if not has_limits(host):
             return None
         held = await rows.hosts.sandboxes(host.name, TAKING)
         others = load_of((other for other in held if other.id != sandbox.id), self._defaults)

@@ -78,7 +78,7 @@ async def derive(rows: Transaction, projection: Projection) -> int:
     while position < newest:
         page = await rows.events.after(position, PAGE, kinds=projection.kinds)
         before = await rows.projections.states(name, [*{event.stream: None for event in page}])
-        for stream, state in _after(projection, before, page).items():
+        for stream, state in _apply_events(projection, before, page).items():
             await rows.projections.put(name, stream, state)
         position = page[-1].position if len(page) == PAGE else newest
     if position != start:
@@ -114,7 +114,7 @@ class Rebuild:
         known = dict(self._states)
         await self._fold(rows)
         if ended := [
-            stream for stream in known if await self._ended(rows, stream, known[stream], stored)
+            stream for stream in known if await self._has_ended(rows, stream, known[stream], stored)
         ]:
             for stream in ended:
                 del self._states[stream]
@@ -134,7 +134,7 @@ class Rebuild:
             return state is not None and state.body is not None
         return there != state
 
-    async def _ended(
+    async def _has_ended(
         self, rows: Transaction, stream: str, known: ModelState, stored: Mapping[str, StoredModel]
     ) -> bool:
         """Report whether a state that `read` had found ended since, by an event that was removed:
@@ -156,7 +156,7 @@ class Rebuild:
         newest = await rows.events.last_position()
         while self._position < newest:
             page = await rows.events.after(self._position, PAGE, kinds=self._projection.kinds)
-            self._states |= _after(self._projection, self._states, page)
+            self._states |= _apply_events(self._projection, self._states, page)
             self._position = page[-1].position if len(page) == PAGE else newest
             if headway is not None:
                 headway(self._position, newest)
@@ -167,7 +167,7 @@ def model_stream(projection: Projection) -> str:
     return f"model:{projection.name}"
 
 
-def _after(
+def _apply_events(
     projection: Projection, before: Mapping[str, ModelState], page: Iterable[Event]
 ) -> dict[str, ModelState]:
     """Return the states that a page of events changes."""

@@ -15,8 +15,8 @@ from atoll.domain.quota import (
     QuotaUsage,
     check_sandbox,
     check_session,
-    limited,
     usage_of,
+    with_default_limits,
 )
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.wall.resources import Resources
@@ -41,7 +41,7 @@ class SandboxRoom:
         """Return a sandbox about to start, with every limit that its owner's or its organization's
         quota counts. Raises `LimitReached` when it does not fit."""
         for limit in await _limits(rows, sandbox):
-            sandbox = limited(sandbox, limit.quota, self._defaults)
+            sandbox = with_default_limits(sandbox, limit.quota, self._defaults)
             held = await rows.sandboxes.unfinished(limit.org_id, limit.owner)
             others = (other for other in held if other.id != sandbox.id)
             used = usage_of(others, self._defaults)

@@ -52,7 +52,7 @@ class RuntimeTokens:
         """Return what is stored of a token."""
         if token is None:
             return None
-        stored = _text(self._vault.seal(token, _binding(sandbox_id)))
+        stored = _spell_sealed(self._vault.seal(token, _binding(sandbox_id)))
         self._remember(sandbox_id, stored, token)
         return stored
 
@@ -66,7 +66,7 @@ class RuntimeTokens:
             return stored
         key = f"{sandbox_id}:{stored}"
         if key not in self._opened:
-            token = self._vault.open(_sealed(sandbox_id, stored), _binding(sandbox_id))
+            token = self._vault.open(_parse_sealed(sandbox_id, stored), _binding(sandbox_id))
             self._remember(sandbox_id, stored, token)
         return self._opened[key]
 
@@ -80,9 +80,11 @@ class RuntimeTokens:
         try:
             if stored.startswith(f"{MARK}:"):
                 token = self.open(sandbox)
-                again = _text(self._vault.rewrap(_sealed(sandbox.id, stored), binding))
+                again = _spell_sealed(
+                    self._vault.rewrap(_parse_sealed(sandbox.id, stored), binding)
+                )
             else:
-                token, again = stored, _text(self._vault.seal(stored, binding))
+                token, again = stored, _spell_sealed(self._vault.seal(stored, binding))
         except Failed:
             return sandbox
         self._remember(sandbox.id, again, token or "")
@@ -106,12 +108,14 @@ def _binding(sandbox_id: SandboxId) -> tuple[str, str]:
     return ("runtime", sandbox_id)
 
 
-def _text(sealed: Sealed) -> str:
+def _spell_sealed(sealed: Sealed) -> str:
+    """Return a sealed token as text for the store."""
     wrapped, body = (base64.b64encode(part).decode() for part in (sealed.wrapped, sealed.body))
     return f"{MARK}:{sealed.key_id}:{wrapped}:{body}"
 
 
-def _sealed(sandbox_id: SandboxId, stored: str) -> Sealed:
+def _parse_sealed(sandbox_id: SandboxId, stored: str) -> Sealed:
+    """Return the sealed token of a stored text. Raises `Failed`."""
     try:
         key_id, wrapped, body = stored.removeprefix(f"{MARK}:").split(":")
         return Sealed(key_id, base64.b64decode(wrapped), base64.b64decode(body))

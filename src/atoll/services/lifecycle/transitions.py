@@ -84,7 +84,7 @@ class Transitions:
         async with self._store.begin() as rows:
             before = await self._read(rows, sandbox_id, leading=leading)
             after, instructions = step(before, stimulus, self._clock.now())
-            after = await self._admitted(rows, before, after)
+            after = await self._take_room(rows, before, after)
             if lines:
                 await rows.logs.append(after, lines)
             await _write(rows, before, after)
@@ -112,8 +112,8 @@ class Transitions:
         await self._settle(rows, before, after, actor)
         return after, work
 
-    async def _admitted(self, rows: Transaction, before: Sandbox, after: Sandbox) -> Sandbox:
-        """Return a sandbox that starts, or goes elsewhere, once it has room."""
+    async def _take_room(self, rows: Transaction, before: Sandbox, after: Sandbox) -> Sandbox:
+        """Take room for a sandbox that starts or changes its place, and return it."""
         if after.state is State.PROVISIONING and before.state is not after.state:
             after = await self._room.take(rows, after)
             await self._hosts.check(rows, after)

@@ -42,7 +42,7 @@ class SandboxWaits:
         with self._bus.listen(sandbox_stream(sandbox.id)) as listener:
             try:
                 async with asyncio.timeout(timeout_seconds):
-                    while not await self._done(sandbox := await look(sandbox), settled):
+                    while not await self._is_wait_over(sandbox := await look(sandbox), settled):
                         with contextlib.suppress(TimeoutError):
                             async with asyncio.timeout(patience):
                                 await listener.wait()
@@ -50,7 +50,8 @@ class SandboxWaits:
                 return await look(sandbox)
         return sandbox
 
-    async def _done(self, sandbox: Sandbox, settled: bool) -> bool:
+    async def _is_wait_over(self, sandbox: Sandbox, settled: bool) -> bool:
+        """Report whether a wait for a sandbox is over."""
         if sandbox.state in (State.REQUESTED, State.PROVISIONING):
             return is_queued(sandbox)
         if not settled:

@@ -40,10 +40,10 @@ from atoll.domain.people.principal import Principal
 from atoll.ports import Transaction, Vault
 from atoll.ports.outside.issuer import AgentIssuer
 from atoll.services.ground import Ground
-from atoll.services.logins.begun import BegunAgentLogin, key_provider, opened, with_key
+from atoll.services.logins.begun import BegunAgentLogin, key_provider, open_login, with_key
 from atoll.services.logins.lent import ExposureRules, check_exposable
 from atoll.services.logins.payload import LoginVault
-from atoll.services.logins.steps import LoginGrant, LoginSteps, Push, channel, missing_login
+from atoll.services.logins.steps import LoginGrant, LoginSteps, Push, channel, missing_login_error
 from atoll.services.task_runner import TaskRunner, complete
 from atoll.wire.words.agents import LoginMethod, LoginState
 from atoll.wire.words.events import ActorKind
@@ -69,7 +69,7 @@ class LoginAccess:
     expires_at: datetime | None
 
 
-async def _unpushed(_org_id: OrgId, _owner: PrincipalId | None) -> None:
+async def _push_nothing(_org_id: OrgId, _owner: PrincipalId | None) -> None:
     """Send nothing: there are no sandboxes."""
 
 
@@ -87,7 +87,7 @@ class AgentLogins:
         vault: Vault,
         runner: TaskRunner,
         early: timedelta = EARLY,
-        push: Push = _unpushed,
+        push: Push = _push_nothing,
         exposures: ExposureRules,
     ) -> None:
         self._exposures = exposures
@@ -107,7 +107,7 @@ class AgentLogins:
         """Return a login of the caller."""
         _check_person(caller)
         async with self._ground.store.read() as rows:
-            return await _own(rows, caller, login_id)
+            return await _find_own_login(rows, caller, login_id)
 
     async def broken(self, caller: Principal) -> Sequence[AgentLoginRecord]:
         """Return the caller's logins that broke while they were in use; nobody else has any."""
@@ -118,7 +118,7 @@ class AgentLogins:
     async def dismiss(self, caller: Principal, login_id: AgentLoginId) -> None:
         """Have a login that broke wait for nobody. Raises `NotFound` for any other."""
         if not any(record.id == login_id for record in await self.broken(caller)):
-            raise missing_login(login_id)
+            raise missing_login_error(login_id)
         await self.turn(caller, login_id, on=False)
 
     async def begin(self, caller: Principal, request: BegunAgentLogin) -> AgentLoginRecord:
@@ -137,7 +137,7 @@ class AgentLogins:
             wrong = "api_key" if request.api_key else "provider"
             raise Invalid(f"{wrong} goes with method 2 alone", field=wrong)
         else:
-            record, held = await opened(record, request, self._steps.issuer(agent.name), now)
+            record, held = await open_login(record, request, self._steps.issuer(agent.name), now)
         async with self._ground.store.begin() as rows:
             others = await rows.agent_logins.of(caller.org_id, caller.id)
             if sum(other.login.is_open for other in others) >= MAX_LOGINS:
@@ -174,7 +174,7 @@ class AgentLogins:
         `login_not_ready`) for one that has ended."""
         _check_person(caller)
         async with self._ground.store.begin() as rows:
-            record = await _own(rows, caller, login_id)
+            record = await _find_own_login(rows, caller, login_id)
             if on and not record.login.is_open:
                 raise Conflict("This login has ended: log in again.", code="login_not_ready")
             mine = await rows.agent_logins.of(caller.org_id, caller.id)
@@ -197,7 +197,7 @@ class AgentLogins:
         `doors_serve_it`)."""
         _check_person(caller)
         async with self._ground.store.begin() as rows:
-            record = await _own(rows, caller, login_id)
+            record = await _find_own_login(rows, caller, login_id)
             added = [scope for scope in dict.fromkeys(scopes) if scope not in record.exposed_to]
             if added:
                 check_exposable(record, scopes)
@@ -258,7 +258,7 @@ class AgentLogins:
             record = await rows.agent_logins.get(login_id)
             held = None if record is None else await self._vault.read(rows, record)
         if record is None:
-            raise missing_login(login_id)
+            raise missing_login_error(login_id)
         if held is None or not record.in_use or record.login.state is not LoginState.READY:
             raise Conflict(
                 f"The login {login_id} cannot be used: it is {record.login.state.value}, and "
@@ -287,10 +287,13 @@ class AgentLogins:
         return access
 
 
-async def _own(rows: Transaction, caller: Principal, login_id: AgentLoginId) -> AgentLoginRecord:
+async def _find_own_login(
+    rows: Transaction, caller: Principal, login_id: AgentLoginId
+) -> AgentLoginRecord:
+    """Return a login of the caller's. Raises `NotFound`."""
     record = await rows.agent_logins.get(login_id)
     if record is None or (record.org_id, record.owner) != (caller.org_id, caller.id):
-        raise missing_login(login_id)
+        raise missing_login_error(login_id)
     return record
 
 

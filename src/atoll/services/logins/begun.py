@@ -32,10 +32,10 @@ class BegunAgentLogin:
     provider: str = ""
 
 
-async def opened(
+async def open_login(
     record: AgentLoginRecord, request: BegunAgentLogin, issuer: AgentIssuer, now: datetime
 ) -> tuple[AgentLoginRecord, LoginSecrets]:
-    """Return a login that waits for its person, and its secrets."""
+    """Return a login that waits for its person's approval, and its secrets."""
     if request.method is LoginMethod.BROWSER:
         state, verifier = (spell_secret(secrets.token_bytes(SECRET_BYTES)) for _ in range(2))
         begun = BegunRedirect(state, verifier, REDIRECT_URI)

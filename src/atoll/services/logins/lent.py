@@ -87,14 +87,15 @@ class LentLogins:
         for record in await rows.agent_logins.of(sandbox.org_id, sandbox.owner):
             if is_lent(record) and may_run(sandbox, record.agent):
                 if self._has_doors(sandbox):
-                    logins.append(await self._lent(rows, record))
+                    logins.append(await self._lend_login(rows, record))
                 else:
-                    logins.append(await self._exposed(rows, record, sandbox))
+                    logins.append(await self._expose_login(rows, record, sandbox))
         return [login for login in logins if login is not None]
 
-    async def _exposed(
+    async def _expose_login(
         self, rows: Transaction, record: AgentLoginRecord, sandbox: Sandbox
     ) -> ExposedLogin | None:
+        """Return the token that a sandbox may hold inside, None when it may hold none."""
         if not is_exposed(record, sandbox):
             return None
         held = await self._vault.read(rows, record)
@@ -103,9 +104,10 @@ class LentLogins:
         inside = LoginInside(record.account, held.tokens.access_token)
         return ExposedLogin(record.agent, record.secret_name, record.login.version, inside)
 
-    async def _lent(
+    async def _lend_login(
         self, rows: Transaction, record: AgentLoginRecord
     ) -> LoginToken | LentKey | None:
+        """Return the token or the key of a login, None when it does not open."""
         held = await self._vault.read(rows, record)
         if held is None:
             return None

@@ -37,7 +37,7 @@ class LoginVault:
 
     async def read(self, rows: Transaction, record: AgentLoginRecord) -> LoginSecrets | None:
         """Return the secrets of a login; None when they are gone or do not open."""
-        entry = await self._kept(rows, record)
+        entry = await self._find_stored_secret(rows, record)
         if entry is None:
             return None
         try:
@@ -51,8 +51,8 @@ class LoginVault:
     ) -> None:
         """Seal the secrets of a login, in the caller's transaction."""
         value = msgspec.json.encode(secrets).decode()
-        entry = await self._kept(rows, record)
-        before = _unsealed(record) if entry is None else entry.secret
+        entry = await self._find_stored_secret(rows, record)
+        before = _new_secret(record) if entry is None else entry.secret
         secret = replace(
             before,
             version=before.version + 1,
@@ -66,14 +66,16 @@ class LoginVault:
         """Remove the secrets of a login, in the caller's transaction."""
         await rows.secrets.remove(record.token_ref)
 
-    async def _kept(self, rows: Transaction, record: AgentLoginRecord) -> Kept | None:
+    async def _find_stored_secret(self, rows: Transaction, record: AgentLoginRecord) -> Kept | None:
+        """Return the stored secret of a login, None when there is none."""
         for entry in await rows.secrets.sealed(record.org_id, record.owner):
             if entry.secret.id == record.token_ref and entry.secret.use.purpose is Purpose.OAUTH:
                 return entry
         return None
 
 
-def _unsealed(record: AgentLoginRecord) -> Secret:
+def _new_secret(record: AgentLoginRecord) -> Secret:
+    """Return the description of a login's secret before its first value."""
     return Secret(
         id=record.token_ref,
         org_id=record.org_id,

@@ -88,7 +88,7 @@ class LoginSteps:
         async with self._ground.store.begin() as rows:
             record = await rows.agent_logins.get(login_id)
             if record is None:
-                raise missing_login(login_id)
+                raise missing_login_error(login_id)
             held = await self._vault.read(rows, record)
             if held is None and record.login.is_open:
                 stimulus = LoginRefused("its secrets are gone: log in again")
@@ -238,7 +238,7 @@ def _with_tokens(
     return replace(record, page="", user_code="", scopes=tokens.scopes, account=account)
 
 
-def missing_login(login_id: str) -> NotFound:
+def missing_login_error(login_id: str) -> NotFound:
     """Return the error for a login that is not there, or not the caller's."""
     return NotFound(f"There is no login {login_id[:80]!r}: list them to see which there are.")
 

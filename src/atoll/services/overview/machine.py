@@ -18,8 +18,8 @@ Examination = Callable[[], Awaitable[Sequence[Finding]]]
 """An examination of the machine. Raises `Unavailable` when it is not over in time."""
 
 
-async def unexamined() -> Sequence[Finding]:
-    """Raise `Unavailable`: a control plane without a machine of its own looks at none."""
+async def refuse_examination() -> Sequence[Finding]:
+    """Raise `Unavailable`: this control plane does not examine its machine."""
     raise Unavailable("this control plane does not examine its machine: run `atoll doctor` there")
 
 

@@ -68,7 +68,7 @@ class Oversight:
         """Return one page of an organization's sandboxes; the query's own organization is
         ignored."""
         async with self._store.read() as rows:
-            organization = await administered(rows, caller, ref)
+            organization = await find_administered_org(rows, caller, ref)
             query = replace(query, org_id=organization.id)
             page = await rows.every_sandbox.page(query)
             tally = await rows.every_sandbox.tally(query)
@@ -128,7 +128,7 @@ class Oversight:
 
     async def _find(self, caller: Principal, ref: str, sandbox_id: str) -> OverviewRow:
         async with self._store.read() as rows:
-            organization = await administered(rows, caller, ref)
+            organization = await find_administered_org(rows, caller, ref)
             row = await rows.every_sandbox.get(organization.id, SandboxId(sandbox_id))
         if row is None:
             raise NotFound(f"There is no sandbox {sandbox_id[:80]!r} in {organization.slug}.")
@@ -139,8 +139,8 @@ class Oversight:
         return [Overseen(row.sandbox, row.counts, agents[row.sandbox.id]) for row in rows]
 
 
-async def administered(rows: Transaction, caller: Principal, ref: str) -> Organization:
-    """Return an organization that the caller administers."""
+async def find_administered_org(rows: Transaction, caller: Principal, ref: str) -> Organization:
+    """Return an organization that the caller administers. Raises `Forbidden`."""
     organization, own = await organization_for(rows, caller, ref)
     check_may_set(own, OrgRole.MEMBER)
     return organization

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from atoll.domain.dashboards.dashboard import role_of, subjects_of
 from atoll.domain.event import SANDBOX_STREAMS
-from atoll.domain.overview.search import Hit, SearchQuery, ranked, read_query, score_of, snippet
+from atoll.domain.overview.search import Hit, SearchQuery, rank_hits, read_query, score_of, snippet
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Profile
@@ -53,7 +53,7 @@ class Search:
                 hits = await source.find(caller, query)
                 matches += [hit for hit in hits if not kinds or hit.kind in kinds]
         bound = max(1, min(limit, MAX_HITS))
-        return ranked(matches, bound), len(matches) <= bound
+        return rank_hits(matches, bound), len(matches) <= bound
 
 
 class StoredTexts:
@@ -81,7 +81,7 @@ class StoredTexts:
         async with self._store.read() as rows:
             sandboxes = await rows.search.sandboxes(wanted)
         seen = (sandbox for sandbox in sandboxes if may_see(caller, sandbox))
-        return [hit for sandbox in seen for hit in _within(sandbox, query)]
+        return [hit for sandbox in seen for hit in _hits_in_sandbox(sandbox, query)]
 
     async def dashboards(self, caller: Principal, query: SearchQuery) -> list[Hit]:
         """Return hits among the names of dashboards."""
@@ -124,10 +124,10 @@ class StoredTexts:
         return [hit for hit in hits if hit is not None]
 
 
-def named(
+def make_name_source(
     kind: HitKind, capability: Capability, names: Callable[[Principal], Awaitable[list[Hit]]]
 ) -> SearchSource:
-    """Return a source of things whose list is short: each is judged by its name and text."""
+    """Return a search source over a short list, whose entries match by name and text."""
 
     async def find(caller: Principal, query: SearchQuery) -> list[Hit]:
         hits = (_hit(query, hit) for hit in await names(caller))
@@ -151,8 +151,8 @@ def _hit(query: SearchQuery, hit: Hit) -> Hit | None:
     return None if score is None else replace(hit, score=score, text=snippet(query, hit.text))
 
 
-def _within(sandbox: Sandbox, query: SearchQuery) -> Iterator[Hit]:
-    """Yield the sandbox where its name fits, else its task; and each branch that fits."""
+def _hits_in_sandbox(sandbox: Sandbox, query: SearchQuery) -> Iterator[Hit]:
+    """Yield the sandbox when its name matches, else its task; and each branch that matches."""
     score, at = score_of(query, sandbox.name), sandbox.created_at
     prompt = "" if sandbox.task is None else sandbox.task.prompt
     shown = Hit(HitKind.SANDBOX, sandbox.id, sandbox.name, "", sandbox.id, at)

@@ -19,9 +19,9 @@ from atoll.domain.workers.backends import (
     BackendHealth,
     BackendPlace,
     backends_of,
+    is_running,
     place_of_start,
     place_of_worker,
-    runs,
 )
 from atoll.domain.workers.placement import sandbox_of
 from atoll.domain.workers.record import WorkerRecord
@@ -29,7 +29,7 @@ from atoll.domain.workers.snapshot import WorkerObservation, WorkerSnapshot, sna
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.host_room import all_hosts
-from atoll.services.overview.oversight import administered
+from atoll.services.overview.oversight import find_administered_org
 from atoll.services.routes.routes import PlaceHealth, Routes
 from atoll.services.workers.transitions import place_of
 from atoll.wire.words.hosts import HostKind
@@ -57,7 +57,7 @@ class WorkerOversight:
     async def page(self, caller: Principal, ref: str, page: PageQuery) -> RowPage[OverseenWorker]:
         """Return one page of an organization's workers, newest first."""
         async with self._ground.store.read() as rows:
-            organization = await administered(rows, caller, ref)
+            organization = await find_administered_org(rows, caller, ref)
             workers = await rows.workers.page(organization.id, None, page)
             shown = [await self._overseen(rows, record) for record in workers.rows]
         return RowPage(shown, workers.following)
@@ -67,15 +67,15 @@ class WorkerOversight:
         lost in the last day. To who runs the installation also every other place where something
         was started, and the health of each."""
         async with self._ground.store.read() as rows:
-            organization = await administered(rows, caller, ref)
+            organization = await find_administered_org(rows, caller, ref)
             standing = await rows.workers.standing(organization.id, MOST_COUNTED)
-            here = [await _place(rows, *row) for row in standing if runs(row[0].worker)]
+            here = [await _place(rows, *row) for row in standing if is_running(row[0].worker)]
             since = self._ground.clock.now() - WINDOW
             starts = await rows.worker_events.lost(organization.id, since, MOST_COUNTED)
             hosts = await all_hosts(rows)
         gone = [place_of_start(start.payload) for start in starts]
         known = await self._routes.health() if caller.may(Capability.SYSTEM_MANAGE) else []
-        measured = _measured(known, {host.name: host for host in hosts})
+        measured = _pair_places_with_health(known, {host.name: host for host in hosts})
         return backends_of(measured, filter(None, here), filter(None, gone))
 
     async def _overseen(self, rows: Transaction, record: WorkerRecord) -> OverseenWorker:
@@ -92,10 +92,10 @@ async def _place(
     return None if shown is None else place_of_worker(shown)
 
 
-def _measured(
+def _pair_places_with_health(
     known: Sequence[PlaceHealth], hosts: Mapping[str, Host]
 ) -> list[tuple[BackendPlace, Health]]:
-    """Return measured places: one that is no host's name is a vendor's region."""
+    """Return each place with its health; a place that is no host is a vendor's region."""
     return [
         (_backend_place(reading, hosts.get(reading.place)), reading.health) for reading in known
     ]

@@ -164,7 +164,7 @@ class Bearers:
             return None
         if not claims_hold(claims, issuer=self._issuer.issuer.url, now=self._ground.clock.now()):
             return None
-        if not await self._stands(claims):
+        if not await self._is_origin_valid(claims):
             return None
         owner = await self._tokens.owner(claims.org_id, claims.sub)
         if owner is None:
@@ -179,16 +179,17 @@ class Bearers:
         )
         return standing_for(owner, read_capabilities(claims.capabilities), access)
 
-    async def _stands(self, claims: BearerClaims) -> bool:
-        """Return whether what a token was made from still stands."""
+    async def _is_origin_valid(self, claims: BearerClaims) -> bool:
+        """Report whether the login, token or sandbox that a token was made from still exists."""
         parent = parent_of(claims.origin)
         if parent is not None:
             return await self._tokens.by_id(parent) is not None
         if claims.aud == SANDBOX:
-            return await self._runs(claims)
+            return await self._is_sandbox_running(claims)
         return await self._logins.stands(claims.origin)
 
-    async def _runs(self, claims: BearerClaims) -> bool:
+    async def _is_sandbox_running(self, claims: BearerClaims) -> bool:
+        """Report whether the token's sandbox runs and still has the same owner."""
         async with self._ground.store.read() as rows:
             sandbox = await rows.sandboxes.get(SandboxId(claims.origin.removeprefix(INSIDE)))
         return (

@@ -94,13 +94,13 @@ class Departures:
         self._logins.end_grants(departure.grants)
         self._ground.bus.announce((WEBHOOKS,))
         await self._policy_push.push_changes(member.org_id, None)
-        for sandbox_id in await self._owned(member):
+        for sandbox_id in await self._sandbox_ids_of(member):
             try:
                 await self._sandboxes.halt(sandbox_id)
             except AtollError as error:
                 _log.warning("not_stopped", sandbox=sandbox_id, reason=error.message)
 
-    async def _owned(self, member: Member) -> Sequence[SandboxId]:
+    async def _sandbox_ids_of(self, member: Member) -> Sequence[SandboxId]:
         async with self._ground.store.read() as rows:
             return [sandbox.id for sandbox in await rows.sandboxes.held(member.org_id, member.id)]
 

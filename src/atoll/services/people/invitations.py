@@ -133,7 +133,7 @@ class Invitations:
             if invitation is not None and invitation.expires_at > now:
                 organization = await rows.organizations.get(invitation.org_id)
             if invitation is None or organization is None or caller.guest_access is not None:
-                raise _over()
+                raise _invitation_over_error()
             inviter = await rows.members.get(organization.id, invitation.invited_by)
         name = "" if inviter is None else inviter.name
         return Offer(organization.name, invitation.role, name, invitation.expires_at)
@@ -149,7 +149,7 @@ class Invitations:
             if invitation is not None and invitation.expires_at > now:
                 organization = await rows.organizations.get(invitation.org_id)
             if invitation is None or organization is None or caller.guest_access is not None:
-                raise _over()
+                raise _invitation_over_error()
             if caller.kind is not ActorKind.PERSON or is_local(caller):
                 raise Conflict(
                     "An invitation is for somebody else: a person who logged in at a login "
@@ -178,5 +178,5 @@ class Invitations:
         return Membership(organization, member.role)
 
 
-def _over() -> NotFound:
+def _invitation_over_error() -> NotFound:
     return NotFound("This invitation is over or was used; ask for a new one.")

@@ -170,7 +170,7 @@ class Logins:
     async def holds(self, session: str) -> bool:
         """Return whether this session is still a login. Called at intervals while a connection of
         the session lasts."""
-        return await self._stands(fingerprint(session))
+        return await self._is_login_valid(fingerprint(session))
 
     def origin(self, session: str | None) -> str:
         """Return the name of a login, for tokens that end with it: of a browser's session, or of
@@ -182,10 +182,11 @@ class Logins:
     async def stands(self, origin: str) -> bool:
         """Return whether the login of this name is still one."""
         if origin.startswith(_SESSION):
-            return await self._stands(origin.removeprefix(_SESSION))
+            return await self._is_login_valid(origin.removeprefix(_SESSION))
         return hmac.compare_digest(origin.encode(), self.origin(None).encode())
 
-    async def _stands(self, mark: str) -> bool:
+    async def _is_login_valid(self, mark: str) -> bool:
+        """Report whether the login with this mark is in the book or a person's session."""
         if self._in_book(mark):
             return True
         return self._people is not None and await self._people.holds(mark)
@@ -236,7 +237,7 @@ class Logins:
     async def _change(self, decide: Decide) -> None:
         """Change the stored book in one transaction: of two who use a ticket, one finds it used."""
         async with self._store.begin() as rows:
-            version, book = await self._newest(rows)
+            version, book = await self._read_newest_book(rows)
             after = decide(book)
             if after != book:
                 version = await rows.logins.put(after)
@@ -244,7 +245,8 @@ class Logins:
         if after != book:
             self._wakeups.send(LOCAL_PERSON.org_id, CHANNEL)
 
-    async def _newest(self, rows: Transaction) -> tuple[int, LoginBook]:
+    async def _read_newest_book(self, rows: Transaction) -> tuple[int, LoginBook]:
+        """Return the newest login book, with its version."""
         return await rows.logins.newer(self._version) or (self._version, self._book)
 
     def _remember(self, version: int, book: LoginBook) -> None:

@@ -104,7 +104,7 @@ class Organizations:
             added = member_event(self._ground, caller, "member.added", owner)
             await rows.events.append((created, added))
         self._events.note_team(made.id)
-        self._changed(owner)
+        self._announce_change(owner)
         return Membership(made, OrgRole.OWNER)
 
     async def change(
@@ -165,7 +165,7 @@ class Organizations:
                     self._ground, caller, "member.changed", after, before=before.role.value
                 )
                 await rows.events.append((event,))
-        self._changed(after)
+        self._announce_change(after)
         return after
 
     async def remove_member(self, caller: Principal, ref: str, member: str) -> Member:
@@ -179,7 +179,7 @@ class Organizations:
             going = one_member(members, member)
             check_may_set(own, OrgRole.MEMBER, going.role)
             departure = await self._remove(rows, caller, members, going)
-        await self._gone(departure)
+        await self._finish_departure(departure)
         return going
 
     async def remove_service_account(self, caller: Principal, ref: str, account: str) -> Member:
@@ -197,7 +197,7 @@ class Organizations:
             ]
             going = one_member(members, caller.id)
             departure = await self._remove(rows, caller, members, going)
-        await self._gone(departure)
+        await self._finish_departure(departure)
         return going
 
     async def add_service_account(
@@ -223,7 +223,7 @@ class Organizations:
             await add_member(rows, organization, account)
             added = member_event(self._ground, caller, "member.added", account)
             await rows.events.append((added,))
-        self._changed(account)
+        self._announce_change(account)
         return account
 
     async def rename(self, caller: Principal, name: str) -> Principal:
@@ -249,11 +249,13 @@ class Organizations:
         await rows.events.append((event,))
         return departure
 
-    async def _gone(self, departure: Departure) -> None:
-        self._changed(departure.member)
+    async def _finish_departure(self, departure: Departure) -> None:
+        """Announce that a member left, and settle the departure."""
+        self._announce_change(departure.member)
         await self._departures.settle(departure)
 
-    def _changed(self, member: Member) -> None:
+    def _announce_change(self, member: Member) -> None:
+        """Forget the cached membership of a member, and announce the change."""
         self._memberships.forget(member.org_id, member.id)
         self._ground.bus.announce((org_stream(member.org_id),))
 

@@ -66,7 +66,7 @@ class Ownership:
 
         async def along(rows: Transaction, before: Sandbox) -> None:
             await self._room.take(rows, replace(before, owner=to.id))
-            await self._part(rows, before, actor=caller)
+            await self._end_former_rights(rows, before, actor=caller)
             await rows.events.give(sandbox_stream(before.id), before.owner, to.id)
 
         given = await self._sandboxes.give(caller, sandbox.id, to.id, also=along)
@@ -88,8 +88,10 @@ class Ownership:
             check_team(organization)
             return one_member(await rows.members.of(organization.id), ref)
 
-    async def _part(self, rows: Transaction, sandbox: Sandbox, *, actor: Principal) -> None:
-        """End what the former owner had on the sandbox."""
+    async def _end_former_rights(
+        self, rows: Transaction, sandbox: Sandbox, *, actor: Principal
+    ) -> None:
+        """Revoke the former owner's links and tokens, and overtake their open approvals."""
         owner = sandbox.owner
         await revoke_links(rows, self._ground, sandbox.id, actor=actor)
         await revoke_bound(rows, self._ground, sandbox, actor=actor)

@@ -73,7 +73,7 @@ class PushDelivery:
                 while True:
                     try:
                         if progress is None:
-                            progress = await self._begun(tasks)
+                            progress = await self._begin_progress(tasks)
                             self._started.set()
                         await self._look(progress)
                     except AtollError as error:
@@ -82,7 +82,8 @@ class PushDelivery:
                     else:
                         await listener.wait()
 
-    async def _begun(self, tasks: asyncio.TaskGroup) -> "_Progress":
+    async def _begin_progress(self, tasks: asyncio.TaskGroup) -> "_Progress":
+        """Return the progress of a delivery that begins after the newest event."""
         async with self._ground.store.read() as rows:
             return _Progress(tasks, await rows.events.last_position(), PushRate())
 
@@ -132,7 +133,7 @@ class PushDelivery:
 
     async def _deliver(self, browser: PushSubscription, event: Event, reason: PushReason) -> None:
         try:
-            if not await self._sent(browser, event, reason):
+            if not await self._send_with_retries(browser, event, reason):
                 async with self._ground.store.begin() as rows:
                     await rows.push.remove(browser.id)
         except AtollError as error:
@@ -142,7 +143,9 @@ class PushDelivery:
         finally:
             self._waiting -= 1
 
-    async def _sent(self, browser: PushSubscription, event: Event, reason: PushReason) -> bool:
+    async def _send_with_retries(
+        self, browser: PushSubscription, event: Event, reason: PushReason
+    ) -> bool:
         """Send, also later if need be, unless it is no longer news by then. False when the browser
         is no longer subscribed."""
         for wait in (*RETRIES, None):

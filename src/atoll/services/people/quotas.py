@@ -89,8 +89,8 @@ class Quotas:
         """Return the caller's quota and that of its organization."""
         async with self._ground.store.read() as rows:
             return (
-                await self._held(rows, caller.org_id, caller.id),
-                await self._held(rows, caller.org_id, None),
+                await self._read_quota_usage(rows, caller.org_id, caller.id),
+                await self._read_quota_usage(rows, caller.org_id, None),
             )
 
     async def list(self, caller: Principal, ref: str) -> list[Held]:
@@ -98,7 +98,9 @@ class Quotas:
         async with self._ground.store.read() as rows:
             organization, _ = await organization_for(rows, caller, ref)
             members = await rows.quotas.members(organization.id)
-            return [await self._held(rows, organization.id, who) for who in (None, *members)]
+            return [
+                await self._read_quota_usage(rows, organization.id, who) for who in (None, *members)
+            ]
 
     async def set(self, caller: Principal, ref: str, member: str | None, *, quota: Quota) -> Held:
         """Replace the quota of a member, or with None of the organization; an empty one is none.
@@ -116,11 +118,14 @@ class Quotas:
             ground = self._ground
             draft = draft_of(note, caller, at=ground.clock.now(), event_id=ground.ids.event())
             await rows.events.append((draft,))
-            held = await self._held(rows, organization.id, who)
+            held = await self._read_quota_usage(rows, organization.id, who)
         self._ground.bus.announce((org_stream(organization.id),))
         return held
 
-    async def _held(self, rows: Transaction, org_id: OrgId, member: PrincipalId | None) -> Held:
+    async def _read_quota_usage(
+        self, rows: Transaction, org_id: OrgId, member: PrincipalId | None
+    ) -> Held:
+        """Return a quota with its usage: a member's, or the organization's for None."""
         quota = await rows.quotas.get(org_id, member) or Quota()
         return Held(member, quota, await self._room.used(rows, org_id, member))
 

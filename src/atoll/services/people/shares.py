@@ -84,7 +84,7 @@ class Shares:
         """Return a new link and its secret, which is never seen again. Raises `LimitReached`
         beyond 32 links of a sandbox, `Forbidden` for who only shares it, `Conflict` for one that is
         gone."""
-        sandbox = await self._own(caller, ref)
+        sandbox = await self._find_managed_sandbox(caller, ref)
         check_not_gone(sandbox, "shared")
         now, secret = self._clock.now(), spell_secret(secrets.token_bytes(SECRET_BYTES))
         share = Share(
@@ -120,7 +120,7 @@ class Shares:
 
     async def list(self, caller: Principal, ref: str) -> list[tuple[Share, tuple[Guest, ...]]]:
         """Return the living links of a sandbox, each with its guests."""
-        return await living_links(self._ground, (await self._own(caller, ref)).id)
+        return await living_links(self._ground, (await self._find_managed_sandbox(caller, ref)).id)
 
     async def invitation(self, secret: str, *, source: str) -> Invitation:
         """Return what a link offers, without opening it. Raises like `enter`."""
@@ -133,7 +133,7 @@ class Shares:
 
     async def revoke(self, caller: Principal, ref: str, share_id: str) -> None:
         """End a link and its guests' sessions at once. Raises `NotFound`."""
-        sandbox = await self._own(caller, ref)
+        sandbox = await self._find_managed_sandbox(caller, ref)
         async with self._store.begin() as rows:
             await revoke_link(rows, self._ground, sandbox.id, share_id, actor=caller)
         self._bus.announce((sandbox_stream(sandbox.id),))
@@ -236,7 +236,8 @@ class Shares:
         async with self._store.read() as rows:
             return await _shared_resource(rows, guest.guest_access)
 
-    async def _own(self, caller: Principal, ref: str) -> Sandbox:
+    async def _find_managed_sandbox(self, caller: Principal, ref: str) -> Sandbox:
+        """Return a sandbox that the caller may manage. Raises `NotFound` and `Forbidden`."""
         sandbox = await self._sandboxes.get(caller, ref)
         check_may_manage(caller, sandbox)
         return sandbox

@@ -46,11 +46,11 @@ class SigningKeys:
     async def sign(self, payload: bytes) -> str:
         """Return a token with this payload, signed by the newest key."""
         async with self._ground.store.read() as rows:
-            signed = await self._signed(rows, payload)
+            signed = await self._sign_payload(rows, payload)
         if signed is None:
             await self._add(SYSTEM, unless_there=True)
             async with self._ground.store.read() as rows:
-                signed = await self._signed(rows, payload)
+                signed = await self._sign_payload(rows, payload)
         if signed is None:
             raise AtollError("no key can sign: try again")
         return signed
@@ -58,14 +58,14 @@ class SigningKeys:
     async def payload(self, text: str) -> bytes:
         """Return the payload of a token that a key of ours signed. Raises `BadToken`."""
         kid = read_compact(text).kid
-        keys = await self._current()
+        keys = await self._read_valid_keys()
         if kid not in keys:
             raise BadToken("the key is not ours")
         return self._signer.payload(text, keys[kid].public)
 
     async def public(self) -> list[dict[str, object]]:
         """Return the keys by which our tokens can be verified now, as JSON Web Keys."""
-        return [json.loads(key.public) for key in (await self._current()).values()]
+        return [json.loads(key.public) for key in (await self._read_valid_keys()).values()]
 
     async def rotate(self, caller: Principal, *, at_once: bool = False) -> str:
         """Make a new key and sign with it from now on; return its id. What older keys signed holds
@@ -74,7 +74,8 @@ class SigningKeys:
             raise Forbidden("only who runs the installation rotates its keys")
         return await self._add(caller, at_once=at_once)
 
-    async def _current(self) -> dict[str, SigningKey]:
+    async def _read_valid_keys(self) -> dict[str, SigningKey]:
+        """Return the keys that verify tokens now, by id; they are read again when not fresh."""
         now = self._ground.clock.now()
         if self._read_at is None or not timedelta() <= now - self._read_at < FRESH:
             async with self._ground.store.read() as rows:
@@ -82,8 +83,8 @@ class SigningKeys:
             self._known, self._read_at = {key.kid: key for key in keys}, now
         return {kid: key for kid, key in self._known.items() if _verifies(key, now)}
 
-    async def _signed(self, rows: Transaction, payload: bytes) -> str | None:
-        """Return the signed token; None when no key signs, or the newest cannot be opened."""
+    async def _sign_payload(self, rows: Transaction, payload: bytes) -> str | None:
+        """Return the signed token; None when there is no signing key or it does not open."""
         signing = [key for key in await rows.signing_keys.all() if key.retired_at is None]
         sealed = await rows.signing_keys.private(signing[-1].kid) if signing else None
         if sealed is None:
@@ -105,7 +106,7 @@ class SigningKeys:
         event = draft_of(note, caller, at=now, event_id=self._ground.ids.event())
         async with self._ground.store.begin() as rows:
             # Another request or replica may have made the first key meanwhile.
-            if unless_there and await self._signed(rows, b"{}") is not None:
+            if unless_there and await self._sign_payload(rows, b"{}") is not None:
                 return kid
             first = not await rows.signing_keys.all()
             await rows.signing_keys.retire(now)

@@ -13,7 +13,7 @@ from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.secrets.secret import Secret
 from atoll.domain.wall.interior import BROKER, BROKER_DOOR
 from atoll.domain.wall.own_environment import git_settings
-from atoll.services.policies.secret_policies import LentKey, LentLogin, OpenSecret, serves
+from atoll.services.policies.secret_policies import LentKey, LentLogin, OpenSecret, has_purpose
 from atoll.services.scripts import read_count
 from atoll.wire.contract.policy import ApiAccess
 from atoll.wire.words.secrets import Purpose
@@ -32,7 +32,7 @@ def environment_of(
     """Variables for new processes inside, those of its own agent's login among them. What the
     caller or the profile set themselves stays, and settings of git that they made are counted
     on."""
-    uses = [entry.secret.use for entry in mine if serves(entry, Purpose.GIT)]
+    uses = [entry.secret.use for entry in mine if has_purpose(entry, Purpose.GIT)]
     remotes = tuple(use.target for use in uses)
     pushed = tuple(use.target for use in uses if use.push)
     variables: dict[str, str] = {}

@@ -23,9 +23,9 @@ from atoll.domain.network.bounds import (
     check_open,
     check_registry,
     check_within,
-    narrowed,
     reach_of,
     registry_place,
+    restrict_to_all,
 )
 from atoll.domain.network.network import Network
 from atoll.domain.people.front_end import is_guest_org
@@ -128,7 +128,7 @@ class NetworkBoundary:
 
     async def narrowed(self, rows: Transaction, sandbox: Sandbox) -> Sandbox:
         """Return a stored sandbox with the part of its network that is in force."""
-        network = narrowed(sandbox.profile.network, await self.bounds_of(rows, sandbox))
+        network = restrict_to_all(sandbox.profile.network, await self.bounds_of(rows, sandbox))
         return replace(sandbox, profile=replace(sandbox.profile, network=network))
 
 

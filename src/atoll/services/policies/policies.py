@@ -13,7 +13,7 @@ import msgspec
 import structlog
 
 from atoll.domain.agents.login_use import ExposedLogin, LoginInside, agent_of
-from atoll.domain.approvals.approval import Approval, SecretAsk, holds
+from atoll.domain.approvals.approval import Approval, SecretAsk, is_in_force
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid
 from atoll.domain.ids import SandboxId, SecretId
 from atoll.domain.network.address import PrivateReach
@@ -22,7 +22,7 @@ from atoll.domain.network.switch import rules_of
 from atoll.domain.profile.profile import Recording
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.sandboxes.stimulus import Exposed
-from atoll.domain.secrets.secret import ScopeSubject, Secret, applied, bound_to
+from atoll.domain.secrets.secret import ScopeSubject, Secret, applicable_secrets, bound_to
 from atoll.ports import Kept, RuntimeClient, Transaction, Vault
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.transitions import Transitions
@@ -39,14 +39,14 @@ from atoll.services.policies.secret_policies import (
     custom_secret,
     exposed_names,
     git_remote,
-    granted,
+    has_purpose,
     is_current,
-    masked,
+    list_redacted_values,
     masked_logins,
+    place_of_grant,
     places,
     provider_key,
     reaches,
-    serves,
 )
 from atoll.services.policies.settings import PolicySettings
 from atoll.wire.contract.policy import (
@@ -183,21 +183,23 @@ class Policies:
                 for entry in entries
             }
         check_secrets(sandbox, [entry.secret for entry in entries])
-        opened = self._open(sandbox, entries, reaches)
-        mine = _applied(opened, sandbox)
+        opened = self._open_secrets(sandbox, entries, reaches)
+        mine = _select_narrowest(opened, sandbox)
         settings, access = self._settings, await self._access(sandbox)
         own, env = own_agent(sandbox), environment_of(sandbox, mine, access.api, lent)
         agent_env = agent_environments(sandbox, lent)
         policy = Policy(
             revision=revision,
             providers=_providers(mine, lent, own),
-            customs=tuple(custom_secret(entry) for entry in mine if serves(entry, Purpose.CUSTOM)),
-            approvals=self._approved(sandbox, mine, approvals),
+            customs=tuple(
+                custom_secret(entry) for entry in mine if has_purpose(entry, Purpose.CUSTOM)
+            ),
+            approvals=self._list_approved_places(sandbox, mine, approvals),
             network=_network_of(within),
-            redacted=(*masked(opened), *masked_logins(lent)),
+            redacted=(*list_redacted_values(opened), *masked_logins(lent)),
             limits=settings.limits(sandbox.share),
             commands=_commands_of(sandbox),
-            remotes=tuple(git_remote(entry) for entry in mine if serves(entry, Purpose.GIT)),
+            remotes=tuple(git_remote(entry) for entry in mine if has_purpose(entry, Purpose.GIT)),
             env=env,
             agent_env=agent_env,
             record=sandbox.profile.recording is Recording.ALWAYS,
@@ -252,8 +254,8 @@ class Policies:
         revision = self._next_revision()
         async with self._ground.store.read() as rows:
             entries = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
-        opened = self._open(sandbox, entries)
-        values = masked(opened)
+        opened = self._open_secrets(sandbox, entries)
+        values = list_redacted_values(opened)
         if values:
             await _send(client, ComposedPolicy(Policy(revision=revision, redacted=values), ()))
 
@@ -276,12 +278,13 @@ class Policies:
             return InsideAccess()
         return await self._inside(sandbox)
 
-    def _open(
+    def _open_secrets(
         self,
         sandbox: Sandbox,
         entries: Sequence[Kept],
         reaches: Mapping[SecretId, PrivateReach | None] = MappingProxyType({}),
     ) -> list[OpenSecret]:
+        """Return the opened secrets that a runtime uses. Raises `Failed` for one it needs."""
         wanted = set(references(sandbox))
         open_secrets = []
         for entry in entries:
@@ -301,16 +304,17 @@ class Policies:
                 open_secrets.append(OpenSecret(secret, value, reaches.get(secret.id)))
         return open_secrets
 
-    def _approved(
+    def _list_approved_places(
         self, sandbox: Sandbox, mine: Sequence[OpenSecret], approvals: Sequence[Approval]
     ) -> tuple[Approved, ...]:
+        """Return the hosts that secrets may go to: by their owner's setting or by an approval."""
         now = self._ground.clock.now()
         secrets = {entry.secret.id: entry.secret for entry in mine}
         decided = (
-            granted(approval, approval.ask)
+            place_of_grant(approval, approval.ask)
             for approval in approvals
             if isinstance(approval.ask, SecretAsk)
-            and holds(approval, now)
+            and is_in_force(approval, now)
             and reaches(approval, sandbox)
             and is_current(secrets.get(SecretId(approval.ask.secret_id)), approval.ask)
         )
@@ -377,7 +381,7 @@ def check_secrets(sandbox: Sandbox, secrets: Sequence[Secret]) -> None:
     wanted = references(sandbox)
     if not wanted:
         return
-    here = applied(secrets, scope_subject(sandbox))
+    here = applicable_secrets(secrets, scope_subject(sandbox))
     known = {secret.name for secret in here} | {str(secret.id) for secret in here}
     missing = [ref for ref in dict.fromkeys(wanted) if ref not in known]
     if missing:
@@ -394,10 +398,11 @@ def scope_subject(sandbox: Sandbox) -> ScopeSubject:
     return ScopeSubject(sandbox.org_id, sandbox.owner, sandbox.id, sandbox.profile.id)
 
 
-def _applied(opened: Sequence[OpenSecret], sandbox: Sandbox) -> list[OpenSecret]:
+def _select_narrowest(opened: Sequence[OpenSecret], sandbox: Sandbox) -> list[OpenSecret]:
     """Return the secrets that a sandbox uses: of several for one purpose the narrowest."""
     chosen = {
-        secret.id for secret in applied((each.secret for each in opened), scope_subject(sandbox))
+        secret.id
+        for secret in applicable_secrets((each.secret for each in opened), scope_subject(sandbox))
     }
     return [entry for entry in opened if entry.secret.id in chosen]
 
@@ -407,7 +412,7 @@ def _providers(
 ) -> tuple[ProviderKey, ...]:
     """Return the keys of providers. The login of the sandbox's own agent takes precedence over its
     owner's keys, and these over the logins of other agents."""
-    keys = [provider_key(entry) for entry in mine if serves(entry, Purpose.PROVIDER)]
+    keys = [provider_key(entry) for entry in mine if has_purpose(entry, Purpose.PROVIDER)]
     named = {key.provider for key in keys}
     first = [login.key for login in lent if isinstance(login, LentKey) and login.agent == own]
     named |= {key.provider for key in first}

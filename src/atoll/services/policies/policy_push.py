@@ -66,7 +66,7 @@ class PolicyPush:
         while True:
             self._due |= self._policies.due_renewals()
             if self._due:
-                await self._push(self._owed())
+                await self._push(self._list_due_sandboxes())
             now = self._clock.now()
             await self._clock.sleep_until(now + timedelta(seconds=AGAIN_SECONDS))
 
@@ -91,7 +91,8 @@ class PolicyPush:
         except TimeoutError:
             _log.warning("policies_late", org_id=org_id, sandboxes=len(self._due))
 
-    def _owed(self) -> list[Sandbox]:
+    def _list_due_sandboxes(self) -> list[Sandbox]:
+        """Return the sandboxes whose policy is due, and forget those that are gone."""
         known = {sandbox.id: sandbox for sandbox in self._directory.known()}
         self._due &= known.keys()
         return [known[sandbox_id] for sandbox_id in self._due]

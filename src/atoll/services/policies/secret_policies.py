@@ -53,7 +53,7 @@ def exposed_names(mine: Sequence[OpenSecret], logins: Sequence[ExposedLogin]) ->
     return tuple(sorted({*names, *(login.name for login in logins)}))
 
 
-def masked(opened: Sequence[OpenSecret]) -> tuple[RedactedValue, ...]:
+def list_redacted_values(opened: Sequence[OpenSecret]) -> tuple[RedactedValue, ...]:
     """Return the values that may not be shown."""
     return tuple(RedactedValue(name=entry.secret.name, value=entry.value) for entry in opened)
 
@@ -70,7 +70,7 @@ def _masked_login(login: LentLogin) -> RedactedValue:
     return RedactedValue(name=f"login_{token.provider}", value=token.value)
 
 
-def serves(entry: OpenSecret, purpose: Purpose) -> bool:
+def has_purpose(entry: OpenSecret, purpose: Purpose) -> bool:
     """Report whether a secret has this purpose."""
     return entry.secret.use.purpose is purpose
 
@@ -134,8 +134,8 @@ def places(secret: Secret) -> tuple[Approved, ...]:
     )
 
 
-def granted(approval: Approval, ask: SecretAsk) -> Approved:
-    """Return what a person approved."""
+def place_of_grant(approval: Approval, ask: SecretAsk) -> Approved:
+    """Return the host that a person approved a secret for, as the runtime receives it."""
     return Approved(
         approval_id=approval.id,
         secret_id=ask.secret_id,

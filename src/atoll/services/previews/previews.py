@@ -97,7 +97,9 @@ class Previews:
         """Return a preview."""
         sandbox = await self._sandboxes.get(caller, ref)
         async with self._ground.store.read() as rows:
-            return _of(sandbox, await rows.previews.get(PreviewId(preview_id)), preview_id)
+            return _check_preview(
+                sandbox, await rows.previews.get(PreviewId(preview_id)), preview_id
+            )
 
     async def living(self, caller: Principal, ref: str, preview_id: str) -> Preview:
         """Return a preview that is not gone. Raises `Conflict` for one that is."""
@@ -112,7 +114,9 @@ class Previews:
         sandbox, _ = await self._access.runtime(caller, ref)
         check_may_manage(caller, sandbox)
         async with self._ground.store.begin() as rows:
-            preview = _of(sandbox, await rows.previews.get(PreviewId(preview_id)), preview_id)
+            preview = _check_preview(
+                sandbox, await rows.previews.get(PreviewId(preview_id)), preview_id
+            )
             if preview.state is PreviewState.GONE:
                 raise Conflict(f"Preview {preview.id} was torn down: create it anew.")
             changed, kind = step(preview, Build(), self._ground.clock.now())
@@ -162,12 +166,12 @@ class Previews:
         except AtollError as error:
             stimulus: Stimulus = BuildRefused(error.message)
         else:
-            stimulus = seen(sandbox.project)
+            stimulus = observe_setup(sandbox.project)
         return await self.happened(preview.id, stimulus, caller) or preview
 
     async def _set_up(self, caller: Principal, preview: Preview, *, again: bool) -> Sandbox:
         sandbox = await self._sandboxes.get(caller, preview.sandbox_id)
-        state = seen(sandbox.project).state
+        state = observe_setup(sandbox.project).state
         if state is SetupState.RUNNING or (state is SetupState.DONE and not again):
             return sandbox
         try:
@@ -213,7 +217,7 @@ class PreviewWatch:
         for preview, sandbox in building:
             if sandbox is None or sandbox.state in _DESTROYED:
                 continue
-            stimulus = seen(sandbox.project)
+            stimulus = observe_setup(sandbox.project)
             stale = self._ground.clock.now() - preview.updated_at > STALE
             # Before its terminal is stored, what is found is the set-up of an earlier build.
             if stale or (
@@ -267,8 +271,8 @@ async def _store(
     await rows.events.append((draft,))
 
 
-def seen(project: SandboxProject | None) -> SetupSeen:
-    """Return what the project of a sandbox says about its set-up."""
+def observe_setup(project: SandboxProject | None) -> SetupSeen:
+    """Return what the project of a sandbox reports about its set-up."""
     if project is None:
         return SetupSeen(SetupState.NONE)
     return SetupSeen(project.state, project.terminal_id, project.reason)
@@ -303,7 +307,8 @@ async def _check_name(rows: Transaction, preview: Preview) -> None:
         )
 
 
-def _of(sandbox: Sandbox, preview: Preview | None, preview_id: str) -> Preview:
+def _check_preview(sandbox: Sandbox, preview: Preview | None, preview_id: str) -> Preview:
+    """Return the preview when it is the sandbox's. Raises `NotFound`."""
     if preview is None or preview.sandbox_id != sandbox.id:
         raise NotFound(
             f"There is no preview {preview_id[:80]!r}: list them to see which there are."

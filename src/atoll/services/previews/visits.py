@@ -18,7 +18,7 @@ from atoll.domain.people.bearer import read_capabilities
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
 from atoll.domain.people.principal import Principal
-from atoll.domain.previews.visit import MAX_VISITS, PortAddress, Visit, link_ends, opened
+from atoll.domain.previews.visit import MAX_VISITS, PortAddress, Visit, link_ends, open_visit
 from atoll.domain.sandboxes.sandbox import Sandbox, may_manage
 from atoll.ports.runtime import Channel
 from atoll.services.ground import Ground
@@ -100,7 +100,7 @@ class Visits:
         async with self._ground.store.begin() as rows:
             await rows.preview_visits.forget(now)
             await rows.preview_visits.add(ticket, most=MAX_VISITS)
-            await rows.events.append((self._linked(ticket, sandbox, caller),))
+            await rows.events.append((self._link_event(ticket, sandbox, caller),))
         self._ground.bus.announce((sandbox_stream(sandbox.id),))
         return ticket, secret
 
@@ -124,7 +124,7 @@ class Visits:
             if ticket is None or not good or ticket.expires_at <= now:
                 raise self._logins.wrong(source, _OVER)
             await rows.preview_visits.remove(ticket.mark)
-            visit = opened(ticket, fingerprint(session), now)
+            visit = open_visit(ticket, fingerprint(session), now)
             await rows.preview_visits.add(visit, most=MAX_VISITS)
         return visit, session
 
@@ -134,7 +134,7 @@ class Visits:
         mark, now = fingerprint(session), self._ground.clock.now()
         entry = self._known.get(mark)
         if entry is None or now - entry.at > timedelta(seconds=FRESH_SECONDS):
-            admission = await self._judged(mark)
+            admission = await self._admit_visit(mark)
             if admission is None:
                 self._known.pop(mark, None)
                 return None
@@ -147,7 +147,7 @@ class Visits:
     async def holds(self, visit: Visit) -> bool:
         """Return whether a visit still holds. Called at intervals while a connection lasts."""
         try:
-            return await self._judged(visit.mark) is not None
+            return await self._admit_visit(visit.mark) is not None
         except Unavailable:
             # Nobody can say: who may stay comes back by itself, a revoked one must not stay.
             return False
@@ -166,13 +166,13 @@ class Visits:
         _, client = await self._access.runtime(admission.caller, visit.sandbox_id)
         return visit.address.port in (await client.call(list_ports())).ports
 
-    async def _judged(self, mark: str) -> AdmittedVisit | None:
-        """Return the visit, if what it was made from still stands and its maker still may."""
+    async def _admit_visit(self, mark: str) -> AdmittedVisit | None:
+        """Return the visit while its login lasts and its maker may still see the sandbox."""
         async with self._ground.store.read() as rows:
             visit = await rows.preview_visits.marked(mark)
         if visit is None or visit.is_ticket or visit.expires_at <= self._ground.clock.now():
             return None
-        if not await self._stands(visit.login):
+        if not await self._is_login_valid(visit.login):
             return None
         owner = await self._tokens.owner(visit.org_id, visit.owner)
         if owner is None:
@@ -187,13 +187,14 @@ class Visits:
             return None
         return AdmittedVisit(visit, caller)
 
-    async def _stands(self, login: str) -> bool:
+    async def _is_login_valid(self, login: str) -> bool:
+        """Report whether the login or token that a visit was made from still exists."""
         parent = parent_of(login)
         if parent is not None:
             return await self._tokens.by_id(parent) is not None
         return await self._logins.stands(login)
 
-    def _linked(self, ticket: Visit, sandbox: Sandbox, caller: Principal) -> EventDraft:
+    def _link_event(self, ticket: Visit, sandbox: Sandbox, caller: Principal) -> EventDraft:
         payload: dict[str, Json] = {
             "sandbox_id": sandbox.id,
             "port": ticket.address.port,

@@ -74,13 +74,13 @@ async def _read(sandbox: Sandbox, ref: str, workspaces: WorkspacePreparer) -> st
     path = repository_path(
         ref, field=FIELD, hint=f"name a file as {REPO}PATH", has_repo=bool(sandbox.repos)
     )
-    document = await _text(sandbox, path, workspaces)
+    document = await _read_text(sandbox, path, workspaces)
     if document is None:
         raise Invalid(f"{ref[:200]!r} cannot be read: there is no such file.", field=FIELD)
     try:
         folder = path.rpartition("/")[0]
         names = find_env_files(document, folder)
-        files = {name: await _text(sandbox, name, workspaces) for name in names}
+        files = {name: await _read_text(sandbox, name, workspaces) for name in names}
         return write_out(document, folder, files) if names else document
     except Invalid as err:
         if err.field == FIELD:
@@ -88,8 +88,8 @@ async def _read(sandbox: Sandbox, ref: str, workspaces: WorkspacePreparer) -> st
         raise Invalid(f"the compose file cannot be used: {err.message}", field=FIELD) from err
 
 
-async def _text(sandbox: Sandbox, path: str, workspaces: WorkspacePreparer) -> str | None:
-    """Return a file of the repository, None where it is not there. Raises `Invalid`."""
+async def _read_text(sandbox: Sandbox, path: str, workspaces: WorkspacePreparer) -> str | None:
+    """Return a text file of the repository, None when there is none. Raises `Invalid`."""
     try:
         content = await workspaces.read_file(sandbox, path, max_bytes=MAX_BYTES)
         return None if content is None else content.decode().removeprefix("\ufeff")

@@ -12,7 +12,7 @@ from atoll.wire.words.terminals import Strictness
 B = TypeVar("B", OpenBody, OpenAgentBody)
 
 
-def completed(sandbox: Sandbox, body: B, *, strict: bool = False) -> B:
+def complete_order(sandbox: Sandbox, body: B, *, strict: bool = False) -> B:
     """Return the body the runtime is to receive: with the sandbox's soft lock, which an order may
     make stricter but not less strict, and with its instructions until an agent has them. The
     runtime gives instructions of one id once, so that two orders, or one that is repeated after a

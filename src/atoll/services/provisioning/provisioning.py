@@ -17,7 +17,7 @@ from atoll.domain.profile.profile import Profile
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.sandboxes.stimulus import Idle
 from atoll.domain.wall.isolation import Isolation, shortfall
-from atoll.domain.wall.probe import PROBE, open_network, probed
+from atoll.domain.wall.probe import PROBE, apply_probe, open_network
 from atoll.ports import (
     CleanupReport,
     Extension,
@@ -127,7 +127,7 @@ class Provisioning:
             return reach
         seen = await run_inside(self._runtimes.client_at(reach), _LOOK, ())
         # The services of a stack share networks that their Engine keeps to themselves.
-        isolation = probed(reach.isolation, seen.out, bridged=able.compose)
+        isolation = apply_probe(reach.isolation, seen.out, bridged=able.compose)
         return replace(reach, isolation=isolation)
 
     def _check_wall(self, isolation: Isolation) -> None:
@@ -198,7 +198,7 @@ class Provisioning:
         """Tear the sandbox down. Does nothing when its extension is gone."""
         extension = self._extensions.get(sandbox.profile.extension)
         if extension is None:
-            return CleanupReport(leftovers=(_standing(sandbox),))
+            return CleanupReport(leftovers=(_describe_leftover(sandbox),))
         async with _at_most(TAKE_DOWN_SECONDS, f"{extension.name} to end {sandbox.name}"):
             return await extension.teardown(self.handle(sandbox), keep_state=keep_state)
 
@@ -271,8 +271,8 @@ def _check_network(profile: Profile, isolation: Isolation) -> None:
         )
 
 
-def _standing(sandbox: Sandbox) -> str:
-    """Return the sentence about what nobody can remove while its extension is gone."""
+def _describe_leftover(sandbox: Sandbox) -> str:
+    """Return the sentence about what cannot be removed while its extension is gone."""
     parts = [f"sandbox {sandbox.id}", f"generation {standing_generation(sandbox)}"]
     parts += [f"on host {sandbox.host}"] if sandbox.host else []
     parts += [f"at {sandbox.attachment.address}"] if sandbox.attachment.address else []

@@ -64,9 +64,9 @@ class LiveLog:
 
     def report(self, text: str) -> None:
         """Add a line."""
-        self._lines.append(self._line(text))
+        self._lines.append(self._make_line(text))
 
-    def _line(self, text: str) -> LogLine:
+    def _make_line(self, text: str) -> LogLine:
         return LogLine(self._ground.clock.now(), text[:MAX_LINE])
 
     async def run(self) -> None:
@@ -84,7 +84,7 @@ class LiveLog:
         only once they are stored."""
         self.close()
         async with self._storing:
-            return (*self.lines, *map(self._line, last))
+            return (*self.lines, *map(self._make_line, last))
 
     def close(self) -> None:
         """Store no more lines."""

@@ -182,7 +182,9 @@ class Candidates:
         taken = candidates(request, hosts)
         by_name = {host.name: host for host in hosts}
         places = [
-            replace(_on(base, host, order), obstacles=await self._lacks(rows, placing, host))
+            replace(
+                _on(base, host, order), obstacles=await self._find_shortages(rows, placing, host)
+            )
             for order, host in enumerate(taken.hosts)
         ]
         places += [
@@ -195,7 +197,10 @@ class Candidates:
         ]
         return places or [replace(base, obstacles=(no_host_of(kind),))]
 
-    async def _lacks(self, rows: Transaction, placing: Placing, host: Host) -> tuple[str, ...]:
+    async def _find_shortages(
+        self, rows: Transaction, placing: Placing, host: Host
+    ) -> tuple[str, ...]:
+        """Return what a host lacks for a sandbox; nothing when it has room."""
         lack = await self._room.shortage(rows, host, placing.sandbox)
         return () if lack is None else (lack,)
 
@@ -206,13 +211,15 @@ class Candidates:
         for option in places:
             health = health_of(known.get(place_of(option), ()), now)
             candidate = replace(option, health=health)
-            if health.breaker is Breaker.HALF_OPEN and await self._tried(rows, option):
+            if health.breaker is Breaker.HALF_OPEN and await self._has_start_under_way(
+                rows, option
+            ):
                 candidate = replace(candidate, on_trial=True)
             judged.append(candidate)
         return judged
 
-    async def _tried(self, rows: Transaction, candidate: Candidate) -> bool:
-        """Return whether a first start is under way there."""
+    async def _has_start_under_way(self, rows: Transaction, candidate: Candidate) -> bool:
+        """Report whether a sandbox with this extension starts on the host now."""
         starting = await rows.hosts.sandboxes(candidate.host, [State.PROVISIONING])
         return any(sandbox.profile.extension == candidate.extension for sandbox in starting)
 

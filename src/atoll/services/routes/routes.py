@@ -76,7 +76,7 @@ class Routes:
         `Forbidden`, and `Invalid`."""
         if installation and not caller.may(Capability.SYSTEM_MANAGE):
             raise Forbidden("Only who runs the installation may set its route.")
-        checked = self._checked(rules)
+        checked = self._check_rules(rules)
         async with self._ground.store.begin() as rows:
             await rows.routes.put_rules(None if installation else caller.org_id, checked)
             scope = "installation" if installation else "organization"
@@ -99,7 +99,8 @@ class Routes:
             for (extension, place), outcomes in sorted(known.items())
         ]
 
-    def _checked(self, rules: RouteRules) -> RouteRules:
+    def _check_rules(self, rules: RouteRules) -> RouteRules:
+        """Return the rules with extensions by their whole names. Raises `Invalid`."""
         default = rules.default
         if default is not None:
             names = self._whole_names(default.extensions, field="default.extensions")

@@ -17,7 +17,7 @@ from atoll.domain.routes.policy import (
     RouteOptions,
     RoutePolicy,
     RouteRules,
-    narrowed,
+    narrow_policy,
     preferring_desktop,
 )
 from atoll.domain.routes.record import RouteRecord
@@ -79,7 +79,7 @@ class Routing:
         preferred = options.prefers_desktop or (worker and options.extension == DESKTOP)
         if preferred and await self._candidates.has_desktop(sandbox):
             usual = preferring_desktop(usual)
-        policy = narrowed(usual, options)
+        policy = narrow_policy(usual, options)
         installed = self._candidates.installed
         # A default is nobody's choice: one by name is made among all that are on and allowed.
         bound = options.extension is None or _names_backends(sandbox.profile)
@@ -157,17 +157,18 @@ class Routing:
         `Conflict` with every candidate's reasons."""
         decision = await self.decide(rows, sandbox, options, host=host)
         agreed = replace(sandbox, accepts_open_network=options.accept_open_network)
-        return self._placed(agreed, decision, options)
+        return self._place_sandbox(agreed, decision, options)
 
     async def place_child(
         self, rows: Transaction, sandbox: Sandbox, parent: Sandbox
     ) -> tuple[Sandbox, RouteRecord]:
         """Return the same for a child, beside its parent. Raises `Conflict`."""
-        return self._placed(sandbox, await self.beside(rows, sandbox, parent), NO_OPTIONS)
+        return self._place_sandbox(sandbox, await self.beside(rows, sandbox, parent), NO_OPTIONS)
 
-    def _placed(
+    def _place_sandbox(
         self, sandbox: Sandbox, decision: Decision, options: RouteOptions
     ) -> tuple[Sandbox, RouteRecord]:
+        """Return a sandbox at the chosen place, and the record of its route. Raises `NoRoute`."""
         chosen = decision.chosen
         if chosen is None:
             raise no_route(decision, field="host" if decision.request.host else "route")

@@ -313,7 +313,7 @@ class Admission:
             known = replace(known, branches=branches)
             child = as_child(parent, grant(request, child_profile(parent), known))
             return await self._routing.place_child(rows, await self._room.take(rows, child), parent)
-        project = await _approved(rows, caller, request, order.profile)
+        project = await _find_approved_project(rows, caller, request, order.profile)
         circumstances = replace(known, project=project, branches=branches)
         granted = grant(request, order.profile, circumstances)
         await self._check_network(rows, caller, granted, request)
@@ -407,7 +407,7 @@ def _route_options(request: CreateSandbox, wanted: Sandbox) -> RouteOptions:
     return replace(request.route, fields=demands_of(wanted.profile, create))
 
 
-async def _approved(
+async def _find_approved_project(
     rows: Transaction, caller: Principal, request: CreateSandbox, profile: Profile
 ) -> DecidedProject | None:
     """Return the project that the request names, as its person approved it. Raises `Conflict` when

@@ -184,7 +184,7 @@ class BackendWatch:
         async with self._ground.store.read() as rows:
             expected = await rows.sandboxes.unfinished()
             hosts = {host.name for host in await all_hosts(rows)}
-        alive = {handle.sandbox_id: handle for handle in await _surveyed(extension)}
+        alive = {handle.sandbox_id: handle for handle in await _survey_backend(extension)}
         for sandbox in expected:
             if sandbox.profile.extension != extension.name:
                 continue
@@ -284,8 +284,8 @@ class BackendWatch:
         await self._ground.clock.sleep_until(self._ground.clock.now() + timedelta(seconds=seconds))
 
 
-async def _surveyed(extension: Extension) -> list[Handle]:
-    """Return what lives in a backend. Raises `Unavailable` when it takes too long to say."""
+async def _survey_backend(extension: Extension) -> list[Handle]:
+    """Return all handles of a backend. Raises `Unavailable` when that takes too long."""
     try:
         async with asyncio.timeout(SURVEY_WAIT_SECONDS):
             return await extension.survey()

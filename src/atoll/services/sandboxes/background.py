@@ -76,7 +76,7 @@ class Background:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.runners.lead.run())
             for act in further:
-                tasks.create_task(_running(act))
+                tasks.create_task(_run_act(act))
             tasks.create_task(self.metadata.run())
             tasks.create_task(self.reconciler.run())
             tasks.create_task(self.backend_watch.run(tasks))
@@ -104,5 +104,6 @@ class Background:
             await self.backend_watch.adopted()
 
 
-async def _running(act: Act) -> None:
+async def _run_act(act: Act) -> None:
+    """Await an act, so that a task can run what is no coroutine."""
     await act()

@@ -23,7 +23,11 @@ class Consumers:
         """Expire the sandboxes of scope `session` that belong to this session, run or job; they
         are kept for their retention. Returns those that ended now: none the second time. The log
         names the consumer, as it does of a create."""
-        belonging = [sandbox for sandbox in await self._live(caller) if ends_with(sandbox, end)]
+        belonging = [
+            sandbox
+            for sandbox in await self._list_live_sandboxes(caller)
+            if ends_with(sandbox, end)
+        ]
         return [await self._end_one(caller, sandbox) for sandbox in belonging]
 
     async def _end_one(self, caller: Principal, sandbox: Sandbox) -> Sandbox:
@@ -32,7 +36,8 @@ class Consumers:
         actor = acting_consumer(caller, sandbox.consumer)
         return await self._sandboxes.end(sandbox, over, actor)
 
-    async def _live(self, caller: Principal) -> list[Sandbox]:
+    async def _list_live_sandboxes(self, caller: Principal) -> list[Sandbox]:
+        """Return all live sandboxes that the caller owns."""
         states = tuple(sorted(LIVE))
         query = SandboxQuery(caller.org_id, caller.id, states, None, MAX_PAGE)
         sandboxes: list[Sandbox] = []

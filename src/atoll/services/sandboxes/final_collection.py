@@ -78,14 +78,14 @@ class FinalCollection:
             except (AtollError, TimeoutError) as err:
                 _log.info("journal_not_collected", sandbox=sandbox.id, reason=str(err))
                 silences += 1
-                if silences == SILENCES or not await self._stands(sandbox):
+                if silences == SILENCES or not await self._may_be_alive(sandbox):
                     break
                 await asyncio.sleep(PAUSE_SECONDS)
-        if silences and await self._stands(sandbox):
+        if silences and await self._may_be_alive(sandbox):
             _log.warning("journal_rest_lost", sandbox=sandbox.id)
 
-    async def _stands(self, sandbox: Sandbox) -> bool:
-        """Return whether its runtime may live."""
+    async def _may_be_alive(self, sandbox: Sandbox) -> bool:
+        """Report whether the runtime may be alive; it may when its backend does not answer."""
         try:
             return await self._provisioning.stands(sandbox)
         except AtollError as err:

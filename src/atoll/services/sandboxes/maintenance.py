@@ -77,7 +77,7 @@ class Maintenance:
     @asynccontextmanager
     async def reached(self, sandbox: Sandbox) -> AsyncIterator[Reachability]:
         """Do as `opened`, and yield where the runtime answers."""
-        start = await self._joined(sandbox)
+        start = await self._join_start(sandbox)
         start.readers += 1
         start.stirred.set()
         try:
@@ -98,8 +98,8 @@ class Maintenance:
             start.stirred.set()
             await start.ended.wait()
 
-    async def _joined(self, sandbox: Sandbox) -> _Start:
-        """Return the present start, or a new one once the one before is over."""
+    async def _join_start(self, sandbox: Sandbox) -> _Start:
+        """Return the present maintenance start, or a new one once the one before has ended."""
         while (there := self._starts.get(sandbox.id)) is not None and there.ending:
             await there.ended.wait()
         if there is not None:
@@ -111,10 +111,10 @@ class Maintenance:
         if not self._runner.running:
             raise Unavailable("Atoll is not up yet: try again in a moment.")
         start = self._starts[sandbox.id] = _Start(asyncio.get_running_loop().create_future())
-        self._runner.start(lambda: self._live(sandbox, start))
+        self._runner.start(lambda: self._run_maintenance(sandbox, start))
         return start
 
-    async def _live(self, sandbox: Sandbox, start: _Start) -> None:
+    async def _run_maintenance(self, sandbox: Sandbox, start: _Start) -> None:
         """Run a maintenance start from its provision to its teardown. Raises nothing."""
         try:
             reach = await self._provisioning.reach_kept(sandbox, alone_seconds=ALONE_SECONDS)

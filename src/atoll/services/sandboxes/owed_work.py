@@ -104,15 +104,15 @@ class OwedWork:
     async def _settle(self) -> None:
         now = self._ground.clock.now()
         for sandbox_id in list(self._done):
-            if not self._queues.busy(sandbox_id) and not await self._stands(sandbox_id):
+            if not self._queues.busy(sandbox_id) and not await self._settle_debt(sandbox_id):
                 self._again[sandbox_id] = now + timedelta(seconds=AGAIN_SECONDS)
             self._done.discard(sandbox_id)
         for sandbox_id in [sandbox_id for sandbox_id, due in self._again.items() if due <= now]:
             del self._again[sandbox_id]
             self._taken.pop(sandbox_id, None)
 
-    async def _stands(self, sandbox_id: SandboxId) -> bool:
-        """Store that nothing is owed for a sandbox, and return whether it stands still.
+    async def _settle_debt(self, sandbox_id: SandboxId) -> bool:
+        """Store that nothing is owed for a sandbox. Returns false while its state is a passing one.
 
         Work that was interrupted, as the store was lost, left it in a passing state: it is taken up
         again.

@@ -115,7 +115,7 @@ class Reconciler:
     def begin(self, sandbox: Sandbox, work: Sequence[Work]) -> None:
         """Announce a sandbox that was just stored, and see to `work`."""
         self._transitions.publish(sandbox)
-        self._stored(sandbox, work)
+        self._follow_stored_work(sandbox, work)
 
     def follow(self, sandbox: Sandbox, work: Sequence[Work]) -> None:
         """See to `work`, and to the next deadline, if this process leads."""
@@ -131,10 +131,10 @@ class Reconciler:
     def _see_to(self, stored: Sequence[Stored]) -> Sandbox:
         """See to the work of all that a stimulus changed. Returns the sandbox it was applied to."""
         for sandbox, work in stored:
-            self._stored(sandbox, work)
+            self._follow_stored_work(sandbox, work)
         return stored[0][0]
 
-    def _stored(self, sandbox: Sandbox, work: Sequence[Work]) -> None:
+    def _follow_stored_work(self, sandbox: Sandbox, work: Sequence[Work]) -> None:
         """See to work that was just stored. Where others may have stored more, the leader derives
         it from the state."""
         if self._leadership.shared:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from atoll.domain.errors import Conflict, Invalid
 from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.network.bounds import Withheld, withheld
-from atoll.domain.network.switch import NetworkChange, changed
+from atoll.domain.network.switch import NetworkChange, change_network
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.sandboxes.project import SETUP_TERMINAL, failure_of
 from atoll.domain.sandboxes.sandbox import (
@@ -208,7 +208,7 @@ class Sandboxes:
         async def check(rows: Transaction, before: Sandbox) -> None:
             network = before.profile.network
             await self._boundary.check(
-                rows, caller, changed(network, change), owner=before.owner, before=network
+                rows, caller, change_network(network, change), owner=before.owner, before=network
             )
 
         sandbox = await self._act(caller, ref, SwitchNetwork(change), check)

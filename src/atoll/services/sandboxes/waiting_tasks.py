@@ -58,7 +58,7 @@ class WaitingTasks:
             for sandbox in self._directory.known():
                 if _may_change(sandbox) and sandbox.id not in self._looking:
                     self._looking.add(sandbox.id)
-                    self._runner.start(partial(self._guarded, sandbox))
+                    self._runner.start(partial(self._look_and_log, sandbox))
             pause = timedelta(seconds=LOOK_SECONDS)
             await self._clock.sleep_until(self._clock.now() + pause)
 
@@ -91,7 +91,8 @@ class WaitingTasks:
         stimulus = TaskBegan(sandbox.generation, left)
         return await self._reconciler.apply(sandbox.id, stimulus, actor=caller)
 
-    async def _guarded(self, sandbox: Sandbox) -> None:
+    async def _look_and_log(self, sandbox: Sandbox) -> None:
+        """Look at a waiting task, and log an error instead of raising it."""
         try:
             await self._look(sandbox)
         except AtollError as err:

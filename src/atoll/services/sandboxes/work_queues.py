@@ -53,7 +53,7 @@ class WorkQueues:
         if not work:
             return
         queue = self._queues.setdefault(sandbox.id, _WorkQueue())
-        ending = any(map(_ends, work))
+        ending = any(map(_is_final_teardown, work))
         superseded = (Provision, Relocate) if ending else (Provision,)
         queue.pending = deque(item for item in queue.pending if not isinstance(item[1], superseded))
         if isinstance(queue.work, superseded) and queue.current is not None:
@@ -84,7 +84,7 @@ class WorkQueues:
         async with asyncio.TaskGroup() as tasks:
             while queue.pending:
                 sandbox, queue.work = queue.pending.popleft()
-                if not any(_ends(work) for _, work in queue.pending):
+                if not any(_is_final_teardown(work) for _, work in queue.pending):
                     queue.ending.clear()
                 queue.current = tasks.create_task(_run(performer, sandbox, queue.work))
                 await asyncio.wait({queue.current})
@@ -94,7 +94,7 @@ class WorkQueues:
             performer.ran_empty(sandbox_id)
 
 
-def _ends(work: Work) -> bool:
+def _is_final_teardown(work: Work) -> bool:
     return isinstance(work, Teardown) and not work.keep_state
 
 

@@ -16,7 +16,7 @@ from atoll.ports.telemetry.tracer import Tracer
 from atoll.services.identifiers import checked_id
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.room import SessionRoom
-from atoll.services.provisioning.orders import completed
+from atoll.services.provisioning.orders import complete_order
 from atoll.services.sandboxes.agent_checks import AgentChecks
 from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.terminals.reach import Panes, TerminalReach, credentials, no_panes
@@ -92,7 +92,7 @@ class Terminals:
         agent's lock stops everybody, whatever the sandbox's setting."""
         sandbox, client = await self._access.runtime(caller, ref, activity=True)
         await self._checks.check_start(sandbox, client, body.agent)
-        order = completed(sandbox, body, strict=strict)
+        order = complete_order(sandbox, body, strict=strict)
         call = terminals.open_terminal(order, principal=caller.id)
         opened = await self._room.opened(
             sandbox, lambda: client.call(call), lambda terminal: terminal.terminal_id

@@ -18,7 +18,7 @@ from atoll.domain.approvals.approval import (
     Requester,
     ToolAsk,
     has_room,
-    holds,
+    is_in_force,
     same_question,
 )
 from atoll.domain.errors import Forbidden, LimitReached
@@ -91,7 +91,7 @@ class Consent:
             await rows.events.append(expired)
             same = [approval for approval in others if _is_same(approval, wanted)]
             for approval in same:
-                if holds(approval, now):
+                if is_in_force(approval, now):
                     await self._use(rows, approval)
                     return Granted()
             for approval in same:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from atoll.domain.errors import NotFound
 from atoll.domain.event import Event
 from atoll.domain.people.principal import Principal
-from atoll.domain.tools.uri import covers, is_pattern, path_of, paths_of
+from atoll.domain.tools.uri import covers_path, is_pattern, path_of, paths_of
 from atoll.services.journals.events import MAX_LIMIT, Events
 from atoll.services.tools.watches import check_reader
 
@@ -53,7 +53,7 @@ class Resources:
                 if (
                     path is None
                     or changed_path == path
-                    or (is_pattern(path) and covers(path, changed_path))
+                    or (is_pattern(path) and covers_path(path, changed_path))
                 ):
                     events.setdefault(changed_path, event)
         listed = list(events.items())[:MAX_LISTED]

@@ -94,15 +94,16 @@ class ToolCalls:
         """Perform a call that its caller and its sandbox's profile allow, and record it. One that a
         person has to decide first is answered with `pending`. Raises `Forbidden`, `LimitReached`,
         and what `run` raises."""
-        with self._traced(call):
-            return await self._performed(caller, call, run)
+        with self._trace_call(call):
+            return await self._perform_call(caller, call, run)
 
-    async def _performed(self, caller: ToolCaller, call: ToolCall, run: Run) -> Answer:
+    async def _perform_call(self, caller: ToolCaller, call: ToolCall, run: Run) -> Answer:
+        """Run a call that is permitted and approved, and record its outcome."""
         began, outcome = self._ground.clock.now(), SUCCEEDED
         try:
             check_permission(caller.principal, call.tool)
             with self._bounds.counted(who_calls(caller.principal), call.tool.name):
-                asked = await self._consented(caller, call)
+                asked = await self._request_consent(caller, call)
                 if asked is not None:
                     outcome = PENDING
                 answer = await run() if asked is None else _pending(asked)
@@ -130,7 +131,7 @@ class ToolCalls:
             return answer
 
     @contextmanager
-    def _traced(self, call: ToolCall) -> Iterator[None]:
+    def _trace_call(self, call: ToolCall) -> Iterator[None]:
         """Continue the trace of a call's client: its span, and its log lines and its event also
         where no spans are kept."""
         context = {} if call.trace is None else {TRACE_ID: call.trace.trace_id}
@@ -139,7 +140,7 @@ class ToolCalls:
             span.note("atoll.tool", call.tool.name)
             yield
 
-    async def _consented(self, caller: ToolCaller, call: ToolCall) -> Pending | None:
+    async def _request_consent(self, caller: ToolCaller, call: ToolCall) -> Pending | None:
         """Return the request that has to be decided before a call from inside may run. A person's
         own agent asks that person itself."""
         sandbox = caller.sandbox

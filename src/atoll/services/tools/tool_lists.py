@@ -35,7 +35,7 @@ class ToolLists:
         sandbox = await self._sandboxes.get(caller, ref)
         owner = await self._owners(sandbox.org_id, sandbox.owner)
         inside = replace(caller, capabilities=frozenset()) if owner is None else owner
-        bound, profile = _bound(inside, sandbox), sandbox.profile.mcp
+        bound, profile = _bind_to_sandbox(inside, sandbox), sandbox.profile.mcp
         return [offer_of(tool, bound, profile, self.reach) for tool in self._catalogue()]
 
     async def bound(self, caller: Principal, ref: str) -> Principal:
@@ -46,9 +46,10 @@ class ToolLists:
         owned = (sandbox.org_id, sandbox.owner) == (caller.org_id, caller.id)
         if not owned or own not in (None, sandbox.id):
             raise NotFound(f"You own no sandbox {ref[:80]!r}.")
-        return _bound(caller, sandbox)
+        return _bind_to_sandbox(caller, sandbox)
 
 
-def _bound(owner: Principal, sandbox: Sandbox) -> Principal:
+def _bind_to_sandbox(owner: Principal, sandbox: Sandbox) -> Principal:
+    """Return an owner with the rights that they have from inside a sandbox."""
     own = owner.token or TokenAccess("home", datetime.max.replace(tzinfo=UTC))
     return standing_for(owner, held_inside(owner, sandbox), replace(own, sandbox_id=sandbox.id))

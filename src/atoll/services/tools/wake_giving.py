@@ -56,7 +56,7 @@ class WakeGiving:
         nothing is due before something else happens. Raises `Conflict` when another process leads,
         `Unavailable`."""
         async with self._ground.store.begin() as rows:
-            sandbox, instruction = await self._decided(rows, sandbox_id)
+            sandbox, instruction = await self._decide_wake(rows, sandbox_id)
         match instruction:
             case None:
                 return None
@@ -65,9 +65,10 @@ class WakeGiving:
             case GiveWake(wake):
                 return None if sandbox is None else await self._give(sandbox, wake)
 
-    async def _decided(
+    async def _decide_wake(
         self, rows: Transaction, sandbox_id: SandboxId
     ) -> tuple[Sandbox | None, WakingInstruction]:
+        """Step the waking state of a sandbox. Returns the sandbox and the instruction."""
         await self._ground.leadership.check(rows)
         sandbox = await rows.sandboxes.get(sandbox_id)
         waking = await rows.wakings.get(sandbox_id)
@@ -95,7 +96,7 @@ class WakeGiving:
         except (AtollError, TimeoutError) as error:
             _log.warning("wake_not_given", sandbox=sandbox.id, reason=str(error)[:300])
             return self._ground.clock.now() + AGAIN
-        return await self._given(sandbox.id, wake, woken)
+        return await self._record_wake(sandbox.id, wake, woken)
 
     async def _note_refusal(
         self, sandbox_id: SandboxId, wake: Wake, error: Conflict | NotFound
@@ -112,9 +113,10 @@ class WakeGiving:
             await rows.wakings.put(sandbox, after)
         return instruction.at if isinstance(instruction, LookAgain) else now
 
-    async def _given(
+    async def _record_wake(
         self, sandbox_id: SandboxId, wake: Wake, woken: WokenRecord
     ) -> datetime | None:
+        """Store that a wake was given. Returns the present time when another wake waits."""
         now = self._ground.clock.now()
         async with self._ground.store.begin() as rows:
             sandbox = await rows.sandboxes.get(sandbox_id)

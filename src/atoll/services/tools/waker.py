@@ -58,10 +58,10 @@ class Waker:
                 tasks.create_task(
                     shift.deadlines.run(lambda sandbox_id: self._ring(shift, sandbox_id))
                 )
-                while await self._tried(lambda: self._begin(shift)) is None:
+                while await self._try_work(lambda: self._begin(shift)) is None:
                     await self._pause()
                 while True:
-                    match await self._tried(lambda: self._read(shift)):
+                    match await self._try_work(lambda: self._read(shift)):
                         case None:
                             await self._pause()
                         case False:
@@ -69,8 +69,8 @@ class Waker:
                         case True:
                             continue
 
-    async def _tried(self, act: Callable[[], Awaitable[bool]]) -> bool | None:
-        """Return the result of a part of the work, None where it failed."""
+    async def _try_work(self, act: Callable[[], Awaitable[bool]]) -> bool | None:
+        """Return the result of a part of the work, None when it failed."""
         try:
             return await act()
         except AtollError as error:

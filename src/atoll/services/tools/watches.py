@@ -15,7 +15,7 @@ from atoll.domain.errors import Forbidden
 from atoll.domain.event import Gap
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.tools.uri import covers, path_of, paths_of
+from atoll.domain.tools.uri import covers_path, path_of, paths_of
 from atoll.domain.tools.watch import Watch, check_number, check_room
 from atoll.ports import EventQuery
 from atoll.services.ground import Ground
@@ -137,7 +137,7 @@ class Watches:
                 after = min(began, default=await rows.events.last_position())
         self._followed[session.jti] += 1
         try:
-            watched = partial(_of, session.jti)
+            watched = partial(_paths_of, session.jti)
             async for change in self._follow(caller, watched, after=after):
                 yield change
         finally:
@@ -223,7 +223,7 @@ class Watches:
                 change.path
                 for change in page.changed
                 if change.position > after
-                and any(covers(pattern, change.path) for pattern in watched)
+                and any(covers_path(pattern, change.path) for pattern in watched)
                 and self._events.sees(caller, change.stream)
             )
         return tuple(f"{self.scheme}://{path}" for path in paths)
@@ -235,7 +235,8 @@ def check_reader(caller: Principal) -> None:
         raise Forbidden(f"this needs the permission {Capability.EVENT_READ}")
 
 
-def _of(session_id: str, watches: Paths) -> Sequence[str] | None:
+def _paths_of(session_id: str, watches: Paths) -> Sequence[str] | None:
+    """Return the paths that a session watches, None when it watches none."""
     return watches.get(session_id)
 
 

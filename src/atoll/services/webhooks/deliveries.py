@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from atoll.domain.event import Gap, Json
 from atoll.domain.people.principal import Principal
-from atoll.domain.webhooks.delivery import MAX_DEAD, Delivery, replayed
+from atoll.domain.webhooks.delivery import MAX_DEAD, Delivery, replay_delivery
 from atoll.domain.webhooks.webhook import Webhook, moved_back
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.webhooks.log import WebhookLog, reading
-from atoll.services.webhooks.webhooks import check_person, owned
+from atoll.services.webhooks.webhooks import check_person, find_own_webhook
 from atoll.wire.words.webhooks import DeliveryState
 
 ALL = frozenset(DeliveryState)
@@ -50,7 +50,7 @@ class WebhookDeliveries:
         states = ALL if state is None else frozenset({state})
         bound = max(1, min(limit, MAX_LIMIT))
         async with self._ground.store.read() as rows:
-            webhook = (await owned(rows, caller, webhook_id)).webhook
+            webhook = (await find_own_webhook(rows, caller, webhook_id)).webhook
             return await rows.webhook_deliveries.of(
                 webhook.id, states=states, after=after, limit=bound
             )
@@ -62,11 +62,11 @@ class WebhookDeliveries:
         for an event that is retried already."""
         check_person(caller)
         async with self._ground.store.begin() as rows:
-            webhook = (await owned(rows, caller, webhook_id)).webhook
+            webhook = (await find_own_webhook(rows, caller, webhook_id)).webhook
             chosen = await self._dead(rows, webhook, event_id)
             now = self._ground.clock.now()
             for delivery in chosen:
-                await rows.webhook_deliveries.put(replayed(delivery, now))
+                await rows.webhook_deliveries.put(replay_delivery(delivery, now))
             payload: dict[str, Json] = {"deliveries": len(chosen)}
             if event_id is not None:
                 payload["event_id"] = event_id
@@ -82,7 +82,7 @@ class WebhookDeliveries:
         `Invalid` for a position that the webhook has not reached."""
         check_person(caller)
         async with self._ground.store.begin() as rows:
-            record = await owned(rows, caller, webhook_id)
+            record = await find_own_webhook(rows, caller, webhook_id)
             webhook = record.webhook
             if after > webhook.cursor:
                 raise Invalid(
@@ -102,7 +102,7 @@ class WebhookDeliveries:
         """Drop all dead letters; returns their number. Their events stay in the log."""
         check_person(caller)
         async with self._ground.store.begin() as rows:
-            webhook = (await owned(rows, caller, webhook_id)).webhook
+            webhook = (await find_own_webhook(rows, caller, webhook_id)).webhook
             return await rows.webhook_deliveries.remove_after(webhook.id, 0, states=DEAD)
 
     async def _dead(

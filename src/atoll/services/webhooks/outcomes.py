@@ -14,12 +14,12 @@ from atoll.domain.webhooks.delivery import (
     Failure,
     after_attempt,
     after_failure,
-    copied,
     is_told,
-    waiting,
+    new_delivery,
+    with_copy,
 )
 from atoll.domain.webhooks.signature import body_of
-from atoll.domain.webhooks.webhook import Webhook, WebhookId, after_success, disabled
+from atoll.domain.webhooks.webhook import Webhook, WebhookId, after_success, disable_webhook
 from atoll.ports import Transaction
 from atoll.ports.store.webhooks import KeptWebhook
 from atoll.services.ground import Ground
@@ -75,7 +75,7 @@ class WebhookOutcomes:
         now = self._ground.clock.now()
         for event in behind.left:
             if event.stream not in streams:
-                await rows.webhook_deliveries.put(waiting(webhook.id, event, now))
+                await rows.webhook_deliveries.put(new_delivery(webhook.id, event, now))
         for event in behind.failed:
             if event.stream not in streams:
                 await self._go_on(rows, webhook, event)
@@ -86,8 +86,8 @@ class WebhookOutcomes:
             record = await rows.webhooks.get(read.id)
             if record is None or not record.webhook.stands_as(read):
                 return True
-            first = waiting(read.id, event, self._ground.clock.now())
-            first = copied(first, body_of(event))
+            first = new_delivery(read.id, event, self._ground.clock.now())
+            first = with_copy(first, body_of(event))
             tried, webhook = await self._fail(rows, record, first, failure)
         self._announce(webhook)
         return tried.state is not DeliveryState.DEAD
@@ -98,10 +98,10 @@ class WebhookOutcomes:
         """Note that another attempt to send a message failed. After the last one the stream goes
         on."""
         async with self._ground.store.begin() as rows:
-            record = await self._current(rows, delivery)
+            record = await self._find_unchanged_webhook(rows, delivery)
             if record is None:
                 return
-            known = delivery if message is None else copied(delivery, message)
+            known = delivery if message is None else with_copy(delivery, message)
             tried, webhook = await self._fail(rows, record, known, failure)
             if tried.state is DeliveryState.DEAD and delivery.state is DeliveryState.RETRYING:
                 await self._go_on(rows, webhook, delivery)
@@ -110,7 +110,7 @@ class WebhookOutcomes:
     async def delivered(self, delivery: Delivery) -> None:
         """Note that a retry or a replay succeeded. A stream that waited goes on."""
         async with self._ground.store.begin() as rows:
-            record = await self._current(rows, delivery)
+            record = await self._find_unchanged_webhook(rows, delivery)
             if record is None:
                 return
             webhook = after_success(record.webhook, self._ground.clock.now())
@@ -125,7 +125,7 @@ class WebhookOutcomes:
             record = await rows.webhooks.get(read.id)
             if record is None or not record.webhook.enabled:
                 return
-            webhook = disabled(record.webhook, NOT_ALLOWED)
+            webhook = disable_webhook(record.webhook, NOT_ALLOWED)
             await rows.webhooks.put(replace(record, webhook=webhook))
             counts = await rows.webhook_deliveries.counts(webhook.id)
             payload: Mapping[str, Json] = {"dead": counts.get(DeliveryState.DEAD, 0)}
@@ -134,8 +134,10 @@ class WebhookOutcomes:
             )
         self._log.announce_change(webhook)
 
-    async def _current(self, rows: Transaction, delivery: Delivery) -> KeptWebhook | None:
-        """Return the webhook, unless it or the delivery was changed since the attempt began."""
+    async def _find_unchanged_webhook(
+        self, rows: Transaction, delivery: Delivery
+    ) -> KeptWebhook | None:
+        """Return the webhook, None when it or the delivery changed since the attempt began."""
         webhook_id: WebhookId = delivery.webhook_id
         if await rows.webhook_deliveries.get(webhook_id, delivery.event_id) != delivery:
             return None
@@ -144,7 +146,7 @@ class WebhookOutcomes:
     async def _go_on(self, rows: Transaction, webhook: Webhook, settled: Delivery | Event) -> None:
         event = await self._log.following(rows, webhook, settled.stream, settled.position)
         if event is not None:
-            following = waiting(webhook.id, event, self._ground.clock.now())
+            following = new_delivery(webhook.id, event, self._ground.clock.now())
             await rows.webhook_deliveries.put(following)
 
     async def _fail(

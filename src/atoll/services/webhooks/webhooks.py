@@ -12,14 +12,14 @@ from atoll.domain.errors import Forbidden, LimitReached, NotFound
 from atoll.domain.event import Json
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.principal import Principal
-from atoll.domain.webhooks.delivery import MAX_UNFINISHED, UNFINISHED, renewed
+from atoll.domain.webhooks.delivery import MAX_UNFINISHED, UNFINISHED, renew_delivery
 from atoll.domain.webhooks.signature import bound_to, spelled_secret
 from atoll.domain.webhooks.webhook import (
     Webhook,
     WebhookId,
     checked_event_types,
     checked_streams,
-    enabled,
+    enable_webhook,
 )
 from atoll.ports import Transaction, Vault
 from atoll.ports.store.webhooks import KeptWebhook, SealedKey
@@ -126,7 +126,7 @@ class Webhooks:
         async with self._ground.store.read() as rows:
             # The counts first: a delivery that they count is known to the webhook that follows.
             counts = await rows.webhook_deliveries.counts(WebhookId(webhook_id))
-            return _report((await owned(rows, caller, webhook_id)).webhook, counts)
+            return _report((await find_own_webhook(rows, caller, webhook_id)).webhook, counts)
 
     async def change(
         self, caller: Principal, webhook_id: str, change: WebhookChange
@@ -137,8 +137,8 @@ class Webhooks:
         if change.url is not None:
             await self._posting.check(change.url)
         async with self._ground.store.begin() as rows:
-            record = await owned(rows, caller, webhook_id)
-            webhook = _changed(record.webhook, change)
+            record = await find_own_webhook(rows, caller, webhook_id)
+            webhook = _apply_change(record.webhook, change)
             query = await reading(rows, webhook)
             if query is not None:
                 added = set(webhook.streams) - set(record.webhook.streams)
@@ -159,7 +159,7 @@ class Webhooks:
         """Remove a webhook, its secrets and its dead letters. Raises `NotFound`."""
         check_person(caller)
         async with self._ground.store.begin() as rows:
-            webhook = (await owned(rows, caller, webhook_id)).webhook
+            webhook = (await find_own_webhook(rows, caller, webhook_id)).webhook
             await rows.webhooks.remove(webhook.id)
             await self._log.append(rows, webhook, "webhook.removed", actor=caller)
         self._log.announce_change(webhook)
@@ -172,7 +172,7 @@ class Webhooks:
         check_person(caller)
         until = self._ground.clock.now() + overlap
         async with self._ground.store.begin() as rows:
-            record = await owned(rows, caller, webhook_id)
+            record = await find_own_webhook(rows, caller, webhook_id)
             version = record.webhook.secret_version + 1
             webhook = replace(record.webhook, secret_version=version)
             key, secret = self._new_key(webhook)
@@ -189,7 +189,7 @@ class Webhooks:
         no filter and waits for nothing. Raises `NotFound`."""
         check_person(caller)
         async with self._ground.store.begin() as rows:
-            record = await owned(rows, caller, webhook_id)
+            record = await find_own_webhook(rows, caller, webhook_id)
             event = await self._log.append(rows, record.webhook, "webhook.tested", actor=caller)
         self._log.announce(record.webhook)
         failure = await self._posting.post(record, event)
@@ -201,7 +201,7 @@ class Webhooks:
             webhook.id, states=UNFINISHED, after=0, limit=MAX_UNFINISHED
         )
         for delivery in waiting:
-            await rows.webhook_deliveries.put(renewed(delivery, self._ground.clock.now()))
+            await rows.webhook_deliveries.put(renew_delivery(delivery, self._ground.clock.now()))
 
     def _new_key(self, webhook: Webhook) -> tuple[SealedKey, str]:
         secret = spelled_secret(self._ground.ids.signing_key())
@@ -215,8 +215,8 @@ def check_person(caller: Principal) -> None:
         raise Forbidden("only a person may change webhooks")
 
 
-async def owned(rows: Transaction, caller: Principal, webhook_id: str) -> KeptWebhook:
-    """Return a webhook of the caller's list. Raises `NotFound`."""
+async def find_own_webhook(rows: Transaction, caller: Principal, webhook_id: str) -> KeptWebhook:
+    """Return a webhook of the caller's. Raises `NotFound`."""
     record = await rows.webhooks.get(WebhookId(webhook_id))
     if record is None or (record.webhook.org_id, record.webhook.owner) != (
         caller.org_id,
@@ -236,10 +236,10 @@ async def remove_all(
         await WebhookLog(ground).append(rows, record.webhook, "webhook.removed", actor=actor)
 
 
-def _changed(webhook: Webhook, change: WebhookChange) -> Webhook:
+def _apply_change(webhook: Webhook, change: WebhookChange) -> Webhook:
     """Return the webhook after a change. Raises `Invalid`."""
     if change.enabled is not None and change.enabled != webhook.enabled:
-        webhook = enabled(webhook) if change.enabled else replace(webhook, enabled=False)
+        webhook = enable_webhook(webhook) if change.enabled else replace(webhook, enabled=False)
     types, streams = change.event_types, change.streams
     return replace(
         webhook,

@@ -51,17 +51,18 @@ class WebhookWorker:
                 served: dict[WebhookId, asyncio.Task[None]] = {}
                 while True:
                     try:
-                        wanted = await self._enabled()
+                        wanted = await self._read_enabled_ids()
                     except AtollError as error:
                         _log.warning("webhooks_not_read", reason=error.message)
                         await self._pause()
                         continue
-                    await _ended([served.pop(gone) for gone in served.keys() - wanted])
+                    await _end_tasks([served.pop(gone) for gone in served.keys() - wanted])
                     for new in wanted - served.keys():
                         served[new] = tasks.create_task(self._serve(new))
                     await listener.wait()
 
-    async def _enabled(self) -> set[WebhookId]:
+    async def _read_enabled_ids(self) -> set[WebhookId]:
+        """Return the ids of all enabled webhooks."""
         async with self._ground.store.read() as rows:
             records = await rows.webhooks.everything()
         return {record.webhook.id for record in records if record.webhook.enabled}
@@ -89,7 +90,7 @@ class WebhookWorker:
         await self._ground.clock.sleep_until(self._ground.clock.now() + AFTER_FAILURE)
 
 
-async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:
+async def _end_tasks(tasks: Sequence[asyncio.Task[None]]) -> None:
     """Cancel tasks and return once they are over: each stores how far it came, and a webhook that
     is enabled again begins there."""
     for task in tasks:

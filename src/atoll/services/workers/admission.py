@@ -92,7 +92,7 @@ class WorkerAdmission:
         try:
             wanted, walled = wanted_sandbox(request), request.profile is not None
             decision = await self._placing.explain(caller, wanted)
-            lacking = await self._lacks(request.agent)
+            lacking = await self._missing_agent_error(request.agent)
             if decision.chosen is None or lacking is not None:
                 decision = await self._placing.place_worker(caller, wanted, walled=walled)
             # A desktop has agents of its own.
@@ -105,8 +105,8 @@ class WorkerAdmission:
         if decision.chosen is None:
             raise no_route(decision, field="backend" if request.backend else "selection")
 
-    async def _lacks(self, agent: str) -> AtollError | None:
-        """Return why a new sandbox here would not have an agent; None where it has."""
+    async def _missing_agent_error(self, agent: str) -> AtollError | None:
+        """Return why a new sandbox here would not have an agent; None when it would."""
         try:
             await self._agents.mounts_for(agent)
         except (Forbidden, Invalid) as error:

@@ -61,12 +61,13 @@ class DesktopDeltas:
         name = _channel(worker.key, worker.worker.epoch)
         with self._channels.subscribe(worker.org_id, name) as subscription:
             await ask(worker)
-            yield _heard(subscription, worker, ask)
+            yield _receive_deltas(subscription, worker, ask)
 
 
-async def _heard(
+async def _receive_deltas(
     subscription: LiveSubscription, worker: WorkerRecord, ask: Ask
 ) -> AsyncIterator[HostDeltas]:
+    """Yield the deltas of a worker, and request them again at intervals. Never returns."""
     loop = asyncio.get_running_loop()
     due = loop.time() + AGAIN_SECONDS
     while True:

@@ -66,7 +66,7 @@ class Desktops:
             mine = await rows.desktops.of(caller.org_id, caller.id)
             desktop = next((desktop for desktop in mine if desktop.name == name), None)
             if desktop is not None:
-                return await self._seen(rows, desktop), True
+                return await self._describe_desktop(rows, desktop), True
             if len(mine) >= MAX_DESKTOPS:
                 raise LimitReached(f"You have linked {MAX_DESKTOPS} desktops: unlink one first.")
             made = Desktop(
@@ -84,7 +84,7 @@ class Desktops:
         _check(caller)
         async with self._ground.store.read() as rows:
             mine = await rows.desktops.of(caller.org_id, caller.id)
-            return [await self._seen(rows, desktop) for desktop in mine]
+            return [await self._describe_desktop(rows, desktop) for desktop in mine]
 
     async def heard(self, caller: Principal, name: str, isolation: Isolation) -> DesktopSeen:
         """Note that the lane of a desktop runs, with this wall. Raises `Invalid`."""
@@ -94,7 +94,7 @@ class Desktops:
             now = self._ground.clock.now()
             after = replace(desktop, heard_at=now, isolation=isolation)
             await rows.desktops.put(after)
-            return await self._seen(rows, after)
+            return await self._describe_desktop(rows, after)
 
     async def left(self, caller: Principal, name: str) -> None:
         """Note that the lane of a desktop has ended."""
@@ -191,15 +191,17 @@ class Desktops:
                 return desktop
         raise NotFound(f"There is no desktop {name[:80]!r} of yours: link it first.")
 
-    async def _seen(self, rows: Transaction, desktop: Desktop) -> DesktopSeen:
+    async def _describe_desktop(self, rows: Transaction, desktop: Desktop) -> DesktopSeen:
+        """Return a desktop with its workers, and whether it is connected."""
         leases = await rows.host_leases.of_desktop(desktop.id)
         there = desktop.is_there(self._ground.clock.now())
         return DesktopSeen(
-            desktop, there, tuple(sorted(lease.worker_id for lease in _held(leases)))
+            desktop, there, tuple(sorted(lease.worker_id for lease in _select_open_leases(leases)))
         )
 
 
-def _held(leases: Sequence[HostLease]) -> Sequence[HostLease]:
+def _select_open_leases(leases: Sequence[HostLease]) -> Sequence[HostLease]:
+    """Return the leases that have not ended."""
     over = {LeaseState.ENDED, LeaseState.REMOVED, LeaseState.REFUSED, LeaseState.INVALID}
     return [lease for lease in leases if lease.state not in over]
 

@@ -138,7 +138,7 @@ class WorkerDriver:
                 if record is None or is_settled(record.worker):
                     return
                 try:
-                    await self._step(record)
+                    await self._advance_worker(record)
                 except OutdatedWork as err:
                     _log.info("worker_step_outdated", worker=key, reason=err.message)
                     await self._pause(record)
@@ -150,7 +150,8 @@ class WorkerDriver:
             # `run` begins it anew where something is left.
             self._bells.pop(key, None)
 
-    async def _step(self, record: WorkerRecord) -> None:
+    async def _advance_worker(self, record: WorkerRecord) -> None:
+        """Perform the next piece of work that a worker's status requires."""
         match record.worker.status:
             case WorkerStatus.STARTING:
                 await self._bring_up(record)
@@ -178,15 +179,15 @@ class WorkerDriver:
         except AtollError as err:
             await self._broke(record, err.message)
             return
-        await self._start_agent(record, _placed(record, place))
+        await self._start_agent(record, _set_place(record, place))
 
     async def _start_agent(self, before: WorkerRecord, record: WorkerRecord) -> None:
         """Start the agent of a worker whose place was just found, while that is stored. Both find
         what an earlier try of theirs has done."""
         async with asyncio.TaskGroup() as tasks:
             # Errors are handed back as values: a group would wrap them, and end the other task.
-            noting = tasks.create_task(_tried(self._place_noted(before, record)))
-            starting = tasks.create_task(_tried(self._host.start_agent(record)))
+            noting = tasks.create_task(_result_or_error(self._place_noted(before, record)))
+            starting = tasks.create_task(_result_or_error(self._host.start_agent(record)))
         noted, started = noting.result(), starting.result()
         for outcome in (noted, started):
             if isinstance(outcome, StoreUnavailable | OutdatedWork):
@@ -194,14 +195,14 @@ class WorkerDriver:
         if isinstance(noted, AtollError):
             await self._broke(record, noted.message)
         elif isinstance(started, str):
-            await self._started(record, started, noted)
+            await self._store_start(record, started, noted)
         elif await self._fallback.failed(record, started):
             self._ground.telemetry.metrics.count(STARTS, "moved")
         else:
             await self._broke(record, started.message)
 
-    async def _started(self, record: WorkerRecord, agent_id: str, facts: Facts) -> None:
-        """Store that the agent serves requests, with where it is and why, in one transaction."""
+    async def _store_start(self, record: WorkerRecord, agent_id: str, facts: Facts) -> None:
+        """Store that the agent serves requests, its place and the reasons, in one transaction."""
         async with self._ground.store.begin() as rows:
             await check_work(self._ground, rows, record)
             now = await rows.workers.get(record.key)
@@ -251,11 +252,11 @@ class WorkerDriver:
         structlog.contextvars.clear_contextvars()
         self._heartbeats.watch(record)
         try:
-            entries = await self._heard(record)
+            entries = await self._read_next_entries(record)
             await self._take(record, entries)
             # The spool of an agent that ended can be read like that of a silent one.
             if not entries and (reason := await self._host.lost_reason(record)) is not None:
-                await self._died(record, reason)
+                await self._store_death(record, reason)
         except (StoreUnavailable, OutdatedWork):
             raise
         except AtollError as err:
@@ -264,10 +265,10 @@ class WorkerDriver:
                 _log.info("worker_host_silent", worker=record.key, reason=err.message)
                 await self._pause(record)
             else:
-                await self._died(record, reason)
+                await self._store_death(record, reason)
 
-    async def _died(self, record: WorkerRecord, reason: str) -> None:
-        """Tell of a loss, unless the conversation was handed over meanwhile: its agent ends."""
+    async def _store_death(self, record: WorkerRecord, reason: str) -> None:
+        """Store the loss of the agent, unless the conversation was handed over meanwhile."""
         async with self._ground.store.begin() as rows:
             now = await rows.workers.get(record.key)
             await check_work(self._ground, rows, record)
@@ -276,13 +277,13 @@ class WorkerDriver:
             await self._transitions.step(rows, now, Died(reason))
         self._transitions.announce(record.key)
 
-    async def _heard(self, record: WorkerRecord) -> Sequence[HostEntry]:
+    async def _read_next_entries(self, record: WorkerRecord) -> Sequence[HostEntry]:
         """Return the next entries, or none once the worker has changed. Raises what `stream` of
         the port raises."""
         waiting = self._host.stream(record, record.collected, wait_seconds=FOLLOW_SECONDS)
         async with asyncio.TaskGroup() as tasks:
             # An error is handed back as a value: a group would wrap it.
-            following = tasks.create_task(_tried(waiting))
+            following = tasks.create_task(_result_or_error(waiting))
             woken = tasks.create_task(self._bells[record.key].wait())
             await asyncio.wait({following, woken}, return_when=asyncio.FIRST_COMPLETED)
             if not following.done():
@@ -298,7 +299,9 @@ class WorkerDriver:
     async def _look_for(self, record: WorkerRecord) -> None:
         """Have a lost worker back once its host answers; what it kept is taken in after that."""
         self._heartbeats.forget(record)
-        entries = await _tried(self._host.stream(record, record.collected, wait_seconds=0))
+        entries = await _result_or_error(
+            self._host.stream(record, record.collected, wait_seconds=0)
+        )
         reason = await self._host.lost_reason(record)
         if reason is not None:
             await self._end_open(record, reason)
@@ -402,7 +405,7 @@ class WorkerDriver:
                     events += await rows.worker_events.append(now.key, (draft,))
             # Receipts change it, too.
             now = await rows.workers.get(record.key) or now
-            talk = reduce(_heard, events, now.talk)
+            talk = reduce(_add_message, events, now.talk)
             collected = max(now.collected, entries[-1].n)
             await rows.workers.put(replace(now, collected=collected, talk=talk))
         self._ground.bus.announce((worker_stream(record.key),))
@@ -413,15 +416,15 @@ def _is_lost(record: WorkerRecord) -> bool:
     return worker.status is WorkerStatus.RUNNING and worker.contact is HostContact.LOST
 
 
-def _placed(record: WorkerRecord, place: HostPlace) -> WorkerRecord:
-    """Return a worker in its sandbox. A new sandbox numbers its entries from 1."""
+def _set_place(record: WorkerRecord, place: HostPlace) -> WorkerRecord:
+    """Return a worker at its sandbox. A new sandbox numbers its entries from 1."""
     same = record.sandbox_id in (None, place.sandbox_id)
     collected = record.collected if same else 0
     made_in = record.made_in if place.reattached else record.worker.epoch
     return replace(record, sandbox_id=place.sandbox_id, collected=collected, made_in=made_in)
 
 
-async def _tried(act: Awaitable[T]) -> T | AtollError:
+async def _result_or_error(act: Awaitable[T]) -> T | AtollError:
     """Return the result, or the error as a value."""
     try:
         return await act
@@ -429,7 +432,8 @@ async def _tried(act: Awaitable[T]) -> T | AtollError:
         return err
 
 
-def _heard(talk: WorkerTalk, event: WorkerEvent) -> WorkerTalk:
+def _add_message(talk: WorkerTalk, event: WorkerEvent) -> WorkerTalk:
+    """Return a conversation after one more message."""
     payload = event.payload
     question = payload.get("server_request_id")
     asks = None if question is None else str(question)

@@ -38,7 +38,7 @@ class WorkerFallback:
             now = await rows.workers.get(record.key)
             if now is None or now.made_in != now.worker.epoch:
                 return False
-            tried = await _tried(rows, now, Attempt("", "", at, reason))
+            tried = await _add_failed_attempt(rows, now, Attempt("", "", at, reason))
             if tried is None:
                 return False
             await rows.routes.put(tried)
@@ -66,7 +66,9 @@ class WorkerFallback:
         return None
 
 
-async def _tried(rows: Transaction, record: WorkerRecord, failed: Attempt) -> RouteRecord | None:
+async def _add_failed_attempt(
+    rows: Transaction, record: WorkerRecord, failed: Attempt
+) -> RouteRecord | None:
     """Return the decision of a worker's place with an attempt that failed there, which counts in
     the health of the place. That of a person's own desktop is their own affair."""
     lease = await rows.host_leases.get(record.key, record.worker.epoch)

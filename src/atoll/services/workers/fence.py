@@ -23,7 +23,7 @@ async def check_work(ground: Ground, rows: Transaction, worker: WorkerRecord) ->
         raise OutdatedWork(err.message, code=err.code) from err
     now = await rows.workers.get(worker.key)
     if now is not None and now.worker.status is not worker.worker.status:
-        raise _outdated(worker)
+        raise _outdated_error(worker)
     _compare_epochs(worker, now)
 
 
@@ -36,10 +36,10 @@ async def check_work_epoch(ground: Ground, worker: WorkerRecord) -> None:
 def _compare_epochs(worker: WorkerRecord, now: WorkerRecord | None) -> None:
     # A worker that is not stored is only in a host's own tests: nobody else has it.
     if now is not None and now.worker.epoch != worker.worker.epoch:
-        raise _outdated(worker)
+        raise _outdated_error(worker)
 
 
-def _outdated(worker: WorkerRecord) -> OutdatedWork:
+def _outdated_error(worker: WorkerRecord) -> OutdatedWork:
     return OutdatedWork(
         f"Worker {worker.created.worker_id} was stopped or reattached meanwhile.",
         code="stale_lease",

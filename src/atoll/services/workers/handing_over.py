@@ -87,7 +87,7 @@ class Handovers:
         that the worker does not have and a desktop where it is in a sandbox, `Conflict` for a
         worker that does not run or said nothing yet, while a terminal has another thread, and with
         code `on_desktop` for one that runs on another machine than the caller's."""
-        record = await self._known(caller, worker_id)
+        record = await self._find_worker(caller, worker_id)
         place = await self._desktop_of(record)
         if place is not None:
             _check_place(record, place, desktop, self._ground.clock.now())
@@ -103,7 +103,7 @@ class Handovers:
             _check_held(worker_id, thread, thread_id)
         else:
             _check_known(record, thread_id)
-            thread = thread_id or _newest(record.talk)
+            thread = thread_id or _find_resumable_thread(record.talk)
         if thread is None:
             raise Conflict(f"Worker {worker_id} has no thread yet: begin one first.")
         held, _ = await self._transitions.apply(record.key, HandOver(Holder.PERSON, thread))
@@ -112,17 +112,18 @@ class Handovers:
                 return await self._opened_there(held, thread, place)
             return await self._open_terminal(caller, held, thread)
         except AtollError:
-            await self._returned(held)
+            await self._return_to_machine(held)
             raise
 
     async def give_back(self, caller: Principal, worker_id: str) -> WorkerSnapshot:
         """Give the conversation back to the machine; nothing, where it has it."""
-        record = await self._known(caller, worker_id)
+        record = await self._find_worker(caller, worker_id)
         if record.worker.holder is Holder.PERSON:
-            await self._returned(record)
+            await self._return_to_machine(record)
         return await self._workers.get(caller, worker_id)
 
-    async def _known(self, caller: Principal, worker_id: str) -> WorkerRecord:
+    async def _find_worker(self, caller: Principal, worker_id: str) -> WorkerRecord:
+        """Return a worker of the caller's, who may use agents. Raises `NotFound`, `Forbidden`."""
         check_right(caller, Capability.AGENT_USE)
         return await self._workers.known(caller, worker_id)
 
@@ -150,7 +151,7 @@ class Handovers:
             await self._host.quiet(held)
             body = OpenAgentBody(agent=held.created.agent, mode="tui", conversation=thread)
             opened = await self._agents.open(caller, sandbox_id, body)
-            there = await self._agreed(caller, held, opened.id)
+            there = await self._store_terminal_agent(caller, held, opened.id)
         return TakenWorker(held.created.worker_id, sandbox_id, there, thread)
 
     async def _at_terminal(self, caller: Principal, held: WorkerRecord) -> str | None:
@@ -159,7 +160,9 @@ class Handovers:
         ids = [agent.id for agent in listing.agents if agent.mode == "tui"]
         return held.agent_id if held.agent_id in ids else None
 
-    async def _agreed(self, caller: Principal, held: WorkerRecord, agent_id: str) -> str:
+    async def _store_terminal_agent(
+        self, caller: Principal, held: WorkerRecord, agent_id: str
+    ) -> str:
         """Store the agent of a terminal; returns the one that is stored. A second one, which a
         request beside this one began, is ended, and so is one of a worker that stops."""
         async with self._ground.store.begin() as rows:
@@ -174,8 +177,8 @@ class Handovers:
             raise Conflict(f"Worker {held.created.worker_id} does not run any more.")
         return now.agent_id
 
-    async def _returned(self, held: WorkerRecord) -> None:
-        """End what is at the terminal, and have the machine resume the thread."""
+    async def _return_to_machine(self, held: WorkerRecord) -> None:
+        """End the agent at the terminal, and have the machine resume the thread."""
         thread = held.worker.held_thread or ""
         if await self._desktop_of(held) is not None:
             agent_id = await self._desktops.give_back(held, thread)
@@ -234,8 +237,8 @@ def _check_known(record: WorkerRecord, wanted: str | None) -> None:
         )
 
 
-def _newest(talk: WorkerTalk) -> str | None:
-    """Return the thread with a turn, else the newest one that a terminal can resume."""
+def _find_resumable_thread(talk: WorkerTalk) -> str | None:
+    """Return the newest thread that a terminal can resume, preferably one with a turn."""
     threads = sorted(talk.threads, key=lambda thread: thread.turn_id is not None)
     ids = [thread.thread_id for thread in threads if is_conversation(thread.thread_id)]
     return ids[-1] if ids else None

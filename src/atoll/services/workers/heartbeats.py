@@ -90,14 +90,14 @@ class Heartbeats:
         async with self._ground.store.begin() as rows:
             await self._ground.leadership.check(rows)
             for key, lease in due.items():
-                after[key] = await self._renewed(rows, await rows.workers.get(key), lease)
+                after[key] = await self._store_lease(rows, await rows.workers.get(key), lease)
         for key, record in after.items():
-            self._stored(key, due[key], record)
+            self._update_watch(key, due[key], record)
 
-    async def _renewed(
+    async def _store_lease(
         self, rows: Transaction, record: WorkerRecord | None, lease: Lease
     ) -> WorkerRecord | None:
-        """Store the lease of one worker; None where nobody expects its heartbeats any more."""
+        """Store the lease of a worker. Returns None when no more heartbeats are expected."""
         if record is None or not _is_expected(record, lease.epoch):
             return None
         now = self._ground.clock.now()
@@ -115,7 +115,8 @@ class Heartbeats:
             after, _ = await self._transitions.step(rows, after, Silent(SILENCE))
         return after
 
-    def _stored(self, key: WorkerKey, lease: Lease, record: WorkerRecord | None) -> None:
+    def _update_watch(self, key: WorkerKey, lease: Lease, record: WorkerRecord | None) -> None:
+        """Note that a lease was stored, and announce a change of the heartbeat state."""
         known = self._watched.get(key)
         if known is None or known.lease.epoch != lease.epoch:
             return

@@ -156,7 +156,7 @@ class LiveDeltas:
         clock = self._ground.clock
         while True:
             try:
-                record = await self._served(key)
+                record = await self._find_running_worker(key)
                 if record is not None:
                     async with self._host.live(record) as deltas:
                         async for batch in deltas:
@@ -168,8 +168,8 @@ class LiveDeltas:
                 _log.debug("worker_deltas_wait", worker=key, reason=err.message)
             await clock.sleep_until(clock.now() + AGAIN)
 
-    async def _served(self, key: WorkerKey) -> WorkerRecord | None:
-        """Return a worker that has an agent now."""
+    async def _find_running_worker(self, key: WorkerKey) -> WorkerRecord | None:
+        """Return a worker that has an agent now, None when it has none."""
         async with self._ground.store.read() as rows:
             record = await rows.workers.get(key)
         if record is None or is_settled(record.worker):

@@ -81,11 +81,11 @@ class RuntimeHost:
     async def provision(self, worker: WorkerRecord) -> HostPlace:
         """See the port."""
         owner = owner_of(worker)
-        sandbox = await self._kept(worker) or await self._sandbox_named(worker)
+        sandbox = await self._find_earlier_sandbox(worker) or await self._sandbox_named(worker)
         if sandbox is None:
             made = await self._sandboxes.create(
                 owner,
-                _wanted(worker),
+                _sandbox_request(worker),
                 idempotency_key=_key(worker),
                 also=self._made_for(worker),
             )
@@ -222,9 +222,9 @@ class RuntimeHost:
             return DurabilityMarkers(0)
         unsaved = None
         if sandbox.state in RUNNING:
-            unsaved = await self._unsaved(sandbox)
+            unsaved = await self._try_save_commits(sandbox)
         if worker.created.named_sandbox is None:
-            await self._ended(worker, sandbox)
+            await self._stop_sandbox(worker, sandbox)
         return DurabilityMarkers(
             0,
             workspace_ref=f"sandbox:{sandbox.id}/workspace",
@@ -244,7 +244,7 @@ class RuntimeHost:
             return WorkerTornDown((), (left,))
         owner = owner_of(worker)
         try:
-            await self._sandboxes.destroy(owner, worker.sandbox_id, also=self._fenced(worker))
+            await self._sandboxes.destroy(owner, worker.sandbox_id, also=self._make_fence(worker))
         except NotFound:
             return WorkerTornDown(())
         gone = await self._sandboxes.wait(
@@ -254,8 +254,8 @@ class RuntimeHost:
             raise Unavailable(gone.reason or f"Sandbox {gone.name} is not gone yet.")
         return WorkerTornDown((f"sandbox:{gone.id}",), gone.leftovers)
 
-    def _fenced(self, worker: WorkerRecord) -> Also:
-        """Return the check that a sandbox is still ended for this worker."""
+    def _make_fence(self, worker: WorkerRecord) -> Also:
+        """Return a check that raises when ending the sandbox is no longer this worker's work."""
 
         async def check(rows: Transaction, _sandbox: Sandbox) -> None:
             await check_work(self._ground, rows, worker)
@@ -282,8 +282,8 @@ class RuntimeHost:
         while len(self._fresh) > MAX_FRESH:
             self._fresh.popitem(last=False)
 
-    async def _kept(self, worker: WorkerRecord) -> Sandbox | None:
-        """Return the worker's sandbox of an earlier epoch, with its files."""
+    async def _find_earlier_sandbox(self, worker: WorkerRecord) -> Sandbox | None:
+        """Return the worker's sandbox of an earlier epoch that still has its files, or None."""
         if worker.sandbox_id is None:
             return None
         try:
@@ -326,7 +326,7 @@ class RuntimeHost:
                 return agent
         return None
 
-    async def _unsaved(self, sandbox: Sandbox) -> str | None:
+    async def _try_save_commits(self, sandbox: Sandbox) -> str | None:
         """Save the commits; returns why that cannot be done. A repository that an agent broke does
         not hold up the end of its worker. Raises `Unavailable`."""
         try:
@@ -338,11 +338,11 @@ class RuntimeHost:
             return f"Its commits could not be saved: {err.message}"
         return None
 
-    async def _ended(self, worker: WorkerRecord, sandbox: Sandbox) -> None:
-        """Stop the sandbox, and wait for that."""
+    async def _stop_sandbox(self, worker: WorkerRecord, sandbox: Sandbox) -> None:
+        """Stop the sandbox, and wait until its state is settled."""
         owner = owner_of(worker)
         if sandbox.state in RUNNING:
-            await self._sandboxes.stop(owner, sandbox.id, also=self._fenced(worker))
+            await self._sandboxes.stop(owner, sandbox.id, also=self._make_fence(worker))
         await self._sandboxes.wait(owner, sandbox.id, settled=True, timeout_seconds=END_SECONDS)
 
     async def _client(self, worker: WorkerRecord) -> RuntimeClient:
@@ -363,7 +363,8 @@ def _sandbox_of(worker: WorkerRecord) -> SandboxId:
     return worker.sandbox_id
 
 
-def _wanted(worker: WorkerRecord) -> CreateSandbox:
+def _sandbox_request(worker: WorkerRecord) -> CreateSandbox:
+    """Return the request for a worker's sandbox."""
     return wanted_sandbox(worker.created, worker.failed)
 
 

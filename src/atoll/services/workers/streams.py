@@ -103,13 +103,13 @@ class WorkerStreams:
                 order.note_events(page.events, page.collected if page.whole else None)
                 if not page.whole:
                     continue
-                look = min(ends, _now() + JUDGED_SECONDS)
+                look = min(ends, _loop_time() + JUDGED_SECONDS)
                 woken = False
                 while not woken:
                     for batch in heard.take(order.place):
                         yield order.admit(batch)
-                    woken = await _woken(listener, heard, look - _now())
-                if _now() >= ends:
+                    woken = await _woken(listener, heard, look - _loop_time())
+                if _loop_time() >= ends:
                     return
 
 
@@ -119,10 +119,10 @@ def _end_of(tail_ms: int | None) -> float:
         return math.inf
     if not 0 <= tail_ms <= MAX_TAIL_MS:
         raise Invalid(f"tail_ms lies between 0 and {MAX_TAIL_MS}.", field="tail_ms")
-    return _now() + tail_ms / 1000
+    return _loop_time() + tail_ms / 1000
 
 
-def _now() -> float:
+def _loop_time() -> float:
     return asyncio.get_running_loop().time()
 
 

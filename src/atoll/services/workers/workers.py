@@ -130,7 +130,7 @@ class Workers:
         check_right(
             caller, Capability.AGENT_READ if needed is MethodAccess.READ else Capability.AGENT_USE
         )
-        entry = await self._admitted(record, request)
+        entry = await self._store_request(record, request)
         if entry.receipt is not None:
             return entry.receipt
         began = self._ground.clock.now()
@@ -194,8 +194,8 @@ class Workers:
         async with self._ground.store.read() as rows:
             return await known_worker(rows, caller, worker_id)
 
-    async def _admitted(self, record: WorkerRecord, request: WorkerRequest) -> LedgerEntry:
-        """Put a request down, before anybody sends it; returns its entry."""
+    async def _store_request(self, record: WorkerRecord, request: WorkerRequest) -> LedgerEntry:
+        """Store a request before it is sent, and return its entry in the ledger."""
         async with self._ground.store.begin() as rows:
             known = await rows.worker_requests.get(record.key, request.request_id)
             entry = admit(None if known is None else known.entry, request)
@@ -205,11 +205,11 @@ class Workers:
                 if len(await rows.worker_requests.open(record.key)) >= MOST_OPEN:
                     raise LimitReached(f"{MOST_OPEN} requests of this worker are open: wait.")
                 await rows.worker_requests.put(RequestRecord(record.key, request.request_id, entry))
-                await rows.worker_events.append(record.key, (self._received(record, request),))
+                await rows.worker_events.append(record.key, (self._request_event(record, request),))
         self._ground.bus.announce((worker_stream(record.key),))
         return entry
 
-    def _received(self, record: WorkerRecord, request: WorkerRequest) -> WorkerEventDraft:
+    def _request_event(self, record: WorkerRecord, request: WorkerRequest) -> WorkerEventDraft:
         payload = {
             "worker_id": record.created.worker_id,
             "request_id": request.request_id,
@@ -219,7 +219,7 @@ class Workers:
 
     async def _snapshot(self, record: WorkerRecord) -> WorkerSnapshot:
         async with self._ground.store.read() as rows:
-            observed = await _observed(rows, record)
+            observed = await _observe_worker(rows, record)
         return snapshot(record, observed, now=self._ground.clock.now())
 
 
@@ -238,7 +238,8 @@ async def known_worker(rows: Transaction, caller: Principal, worker_id: str) -> 
     return found
 
 
-async def _observed(rows: Transaction, record: WorkerRecord) -> WorkerObservation:
+async def _observe_worker(rows: Transaction, record: WorkerRecord) -> WorkerObservation:
+    """Return a worker's open items, usage, artifacts, sandbox and route."""
     pending = tuple(request.request_id for request in await rows.worker_requests.open(record.key))
     sandbox, route = await place_of(rows, record)
     usage = WorkerUsage()

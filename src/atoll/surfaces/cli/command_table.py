@@ -18,7 +18,7 @@ from atoll.surfaces.cli.console.exits import INTERRUPTED, OK, exit_code
 from atoll.surfaces.cli.console.invocation import Invocation
 from atoll.surfaces.cli.console.moments import own_zone, use_utc
 from atoll.surfaces.cli.console.output import note
-from atoll.surfaces.cli.dispatch.aliases import meant, unknown
+from atoll.surfaces.cli.dispatch.aliases import resolve_alias, unknown
 
 if TYPE_CHECKING:
     from atoll.ports.host import Host
@@ -120,7 +120,7 @@ _HELP = re.compile(r'^def command\(.*?^    """(.*?)(?:"""|$)', re.DOTALL | re.MU
 def groups() -> dict[str, dict[str, str]]:
     """Return each group's commands with their one-line help, in the order of `atoll --help`."""
     listing: dict[str, dict[str, str]] = {group: {} for group in ORDER}
-    for entry in (*_ordered_commands().values(), *_unnamed()):
+    for entry in (*_ordered_commands().values(), *_find_unordered_commands()):
         path = _FOLDER / f"{entry.replace('-', '_')}.py"
         if summary := _HELP.search(path.read_text(encoding="utf-8")):
             listing[_group_of(entry)][_name_of(entry)] = summary[1]
@@ -138,8 +138,8 @@ def _ordered_commands() -> dict[str, str]:
     return {_name_of(entry): entry for entries in ORDER.values() for entry in entries}
 
 
-def _unnamed() -> list[str]:
-    """Return an entry for each further module below `commands/`."""
+def _find_unordered_commands() -> list[str]:
+    """Return the entries of the modules below `commands/` that `ORDER` does not have."""
     paths = (*_FOLDER.glob("[a-z]*.py"), *_FOLDER.glob("*/[a-z]*.py"))
     stems = (path.relative_to(_FOLDER).with_suffix("").as_posix() for path in sorted(paths))
     ordered = _ordered_commands().values()
@@ -192,7 +192,9 @@ class Commands(click.Group):
             if not word:
                 click.echo(ctx.get_help())
                 ctx.exit()
-        command = self.get_command(ctx, word) or self.get_command(ctx, meant(word, following))
+        command = self.get_command(ctx, word) or self.get_command(
+            ctx, resolve_alias(word, following)
+        )
         if command is None and not ctx.resilient_parsing:
             raise click.UsageError(unknown(word, command_names()), ctx)
         return (command.name if command else None), command, following

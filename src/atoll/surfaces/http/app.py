@@ -25,12 +25,12 @@ from atoll.surfaces.http.previews.gate import PreviewGate
 from atoll.surfaces.http.previews.origins import LOOPBACK_ORIGINS, PreviewOrigins
 from atoll.surfaces.http.server import problems, token_paths
 from atoll.surfaces.http.server.correlation import Correlation
-from atoll.surfaces.http.server.deprecation import announced
+from atoll.surfaces.http.server.deprecation import announce_deprecation
 from atoll.surfaces.http.server.front_end import FrontEnd
 from atoll.surfaces.http.server.guard import Guard
 from atoll.surfaces.http.server.host_names import LOOPBACK_NAMES, Names
 from atoll.surfaces.http.server.internal_access import InternalAccess
-from atoll.surfaces.http.server.permissions import PUBLIC_PATHS, permitted
+from atoll.surfaces.http.server.permissions import PUBLIC_PATHS, require_permission
 from atoll.surfaces.http.server.rate_limits import OpenCalls, RateLimits
 from atoll.surfaces.http.serving import openapi
 from atoll.surfaces.http.serving.routes import Sockets
@@ -133,7 +133,9 @@ def shared_routes() -> tuple[BaseRoute, ...]:
         *page.ROUTES,
     )
     found = (route for router in routers() for route in router.routes)
-    return tuple(announced(permitted(strict(route))) for route in (*found, *last))
+    return tuple(
+        announce_deprecation(require_permission(strict(route))) for route in (*found, *last)
+    )
 
 
 def create_app(

@@ -32,7 +32,7 @@ async def get_pull_request(
 ) -> api.DiscussedPullView:
     pulls = context.atoll.review.pull_requests
     found = await pulls.one(context.caller, sandbox, number, repo=repo, branch=branch)
-    return _discussed(found)
+    return _discussed_pull_view(found)
 
 
 @operations.serves(PullRequests.branches)
@@ -53,7 +53,7 @@ def _view(found: ForgePull) -> api.PullRequestView:
     return answer_of(api.PullRequestView, found.pull, url=found.url, existed=found.existed)
 
 
-def _discussed(found: DiscussedPull) -> api.DiscussedPullView:
+def _discussed_pull_view(found: DiscussedPull) -> api.DiscussedPullView:
     shown = found.shown
     return answer_of(
         api.DiscussedPullView,

@@ -15,7 +15,7 @@ from atoll.domain.people.principal import Principal
 from atoll.services.application import Application
 from atoll.services.terminals.terminals import ATTACH_WORDS
 from atoll.surfaces.http.body.form_files import form_boundary
-from atoll.surfaces.http.body.json_body import bounded
+from atoll.surfaces.http.body.json_body import stream_body
 from atoll.surfaces.http.sandboxes.requests import sandbox_request
 from atoll.surfaces.http.sandboxes.sandboxes import check_key, create
 from atoll.surfaces.http.serving.answers import answer_of, runtime_body
@@ -143,7 +143,7 @@ async def upload(context: RequestContext, session: str, *, path: str = "") -> Re
             context.atoll,
             (context.caller, session),
             directory=path,
-            data=bounded(context.request, files.MAX_UPLOAD_BYTES),
+            data=stream_body(context.request, files.MAX_UPLOAD_BYTES),
             boundary=boundary,
         )
     return respond(await files.write_file(context, session, place=place, parents=True))

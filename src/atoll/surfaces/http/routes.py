@@ -125,13 +125,13 @@ def _verdict(verdict: RouteVerdict) -> api.RouteCandidateView:
 
 def _rules(rules: Rules) -> api.DefaultRouteView:
     return api.DefaultRouteView(
-        organization=_own(rules.organization),
-        installation=_own(rules.installation),
+        organization=_rules_view(rules.organization),
+        installation=_rules_view(rules.installation),
         effective=_policy(rules.default),
     )
 
 
-def _own(rules: RouteRules) -> api.RouteRulesView:
+def _rules_view(rules: RouteRules) -> api.RouteRulesView:
     return api.RouteRulesView(
         default=None if rules.default is None else _policy(rules.default),
         allow=None if rules.allow is None else [*rules.allow],

@@ -79,13 +79,13 @@ class BodyReader:
         with counted:
             try:
                 async with asyncio.timeout(READ_SECONDS):
-                    body = await self._whole(receive)
+                    body = await self._read_body(receive)
             except TimeoutError:
                 raise Refusal(408, "The body did not arrive in time") from None
             self._check(body)
         return body
 
-    async def _whole(self, receive: Receive) -> bytes:
+    async def _read_body(self, receive: Receive) -> bytes:
         """Return a body; one that is large waits for a place before more of it is read."""
         parts, size, has_place = [], 0, False
         try:

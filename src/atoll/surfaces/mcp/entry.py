@@ -126,7 +126,7 @@ class McpEntry:
         """Answer one request. The guard has authenticated its caller."""
         check_address(QueryParams(scope["query_string"]))
         headers, state = Headers(scope=scope), scope["state"]
-        state["caller"] = await self._bound(scope, state["caller"])
+        state["caller"] = await self._bind_to_sandbox(scope, state["caller"])
         state["caller_now"] = partial(self._bound_now, scope, state["caller_now"])
         state["mcp_session"], body = None, b""
         if scope["method"] == "POST":
@@ -137,7 +137,7 @@ class McpEntry:
             except Refusal as refused:
                 await refused.answer(scope, receive, send)
                 return
-            receive = _replayed(body, receive)
+            receive = _replay_body(body, receive)
         if headers.get(VERSION, _OLDEST) in HANDSHAKE_VERSIONS:
             await self._handshake(body, scope, receive, send)
             return
@@ -168,9 +168,9 @@ class McpEntry:
 
     async def _bound_now(self, scope: Scope, caller_now: CallerNow) -> Principal | None:
         current = await caller_now()
-        return None if current is None else await self._bound(scope, current)
+        return None if current is None else await self._bind_to_sandbox(scope, current)
 
-    async def _bound(self, scope: Scope, caller: Principal) -> Principal:
+    async def _bind_to_sandbox(self, scope: Scope, caller: Principal) -> Principal:
         """Return the caller, bounded to the sandbox that the query names. Raises `NotFound`."""
         named = QueryParams(scope["query_string"]).get("sandbox")
         return caller if named is None else await self._atoll.tools.lists.bound(caller, named)
@@ -220,7 +220,7 @@ def _client(scope: Scope) -> McpClient:
     )
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
+def _replay_body(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that gives a body that was read, then what follows."""
     first = [True]
 
@@ -240,9 +240,9 @@ def _without_session(scope: Scope) -> MutableMapping[str, Any]:
 
 
 def _with_headers(send: Send, extra: list[tuple[bytes, bytes]]) -> Send:
-    async def sent(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start" and message["status"] < 400:
             message = {**message, "headers": [*message.get("headers", ()), *extra]}
         await send(message)
 
-    return sent
+    return send_with_headers

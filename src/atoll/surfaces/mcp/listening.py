@@ -12,7 +12,7 @@ from atoll.services.application import Application
 from atoll.surfaces.mcp.offering import McpClient, Offering
 from atoll.surfaces.mcp.open_streams import OpenStreams
 from atoll.surfaces.mcp.request import Context, caller_now_of, caller_of, stays_home
-from atoll.surfaces.mcp.resources import refused
+from atoll.surfaces.mcp.resources import protocol_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class ListeningServer:
                 acts += [self._tell_lists(context, known)] if lists else []
                 await self.streams.run(*acts)
         except AtollError as error:
-            raise refused(error) from error
+            raise protocol_error(error) from error
         return types.SubscriptionsListenResult(_meta=_meta(context))
 
     async def _tell_uris(self, context: Context, uris: Sequence[str], after: int) -> None:

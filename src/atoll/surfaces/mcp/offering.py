@@ -50,7 +50,7 @@ class Offering:
 
     def to(self, caller: ToolCaller, *, home: bool) -> list[ToolDefinition[Any]]:
         """Return the tools that a caller may call, sorted by name."""
-        return [one for one in self.tools.all() if self._has(caller, one, home=home)]
+        return [one for one in self.tools.all() if self._is_offered(caller, one, home=home)]
 
     def find(self, name: str) -> ToolDefinition[Any] | None:
         """Return the tool of a name, plain or flat, whoever may call it; None where there is none,
@@ -59,7 +59,7 @@ class Offering:
         there = found is not None and self.atoll.tools.lists.reach.includes(found.tool)
         return found if there else None
 
-    def _has(self, caller: ToolCaller, one: ToolDefinition[Any], *, home: bool) -> bool:
+    def _is_offered(self, caller: ToolCaller, one: ToolDefinition[Any], *, home: bool) -> bool:
         reach = HOME if home else self.atoll.tools.lists.reach
         return caller.sees(one.tool) and reach.includes(one.tool)
 

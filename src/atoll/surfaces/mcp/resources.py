@@ -35,7 +35,7 @@ class ResourceServer:
         try:
             found = await self.atoll.tools.resources.all(caller_of(context))
         except AtollError as error:
-            raise refused(error) from error
+            raise protocol_error(error) from error
         shown = [types.Resource(uri=one.uri, name=_name(one.uri)) for one in found]
         return types.ListResourcesResult(resources=shown, cache_scope="private")
 
@@ -68,7 +68,7 @@ class ResourceServer:
             code = RESOURCE_NOT_FOUND if handshake else types.INVALID_PARAMS
             raise MCPError(code, error.message, {"code": error.code, "uri": params.uri}) from error
         except AtollError as error:
-            raise refused(error) from error
+            raise protocol_error(error) from error
         return types.ReadResourceResult(contents=_page(found), cache_scope="private")
 
     async def subscribe(
@@ -78,7 +78,7 @@ class ResourceServer:
         try:
             await self.atoll.tools.watches.begin(caller_of(context), _session(context), params.uri)
         except AtollError as error:
-            raise refused(error) from error
+            raise protocol_error(error) from error
         return types.EmptyResult()
 
     async def unsubscribe(
@@ -88,7 +88,7 @@ class ResourceServer:
         try:
             await self.atoll.tools.watches.end(caller_of(context), _session(context), params.uri)
         except AtollError as error:
-            raise refused(error) from error
+            raise protocol_error(error) from error
         return types.EmptyResult()
 
 
@@ -130,7 +130,7 @@ def _name(uri: str) -> str:
     return uri.partition("://")[2]
 
 
-def refused(error: AtollError) -> MCPError:
+def protocol_error(error: AtollError) -> MCPError:
     """Return the protocol's error for one of ours: it keeps our code beside its own."""
     caused = isinstance(error, Invalid | Forbidden | LimitReached)
     code = types.INVALID_PARAMS if caused else types.INTERNAL_ERROR

@@ -88,7 +88,7 @@ class ToolServer:
         except Exception as error:  # noqa: BLE001 - the root of a call: nothing may leak out
             _log.exception("tool_failed", tool=found.tool.name, reason=str(error))
             return _failure(AtollError("an internal error occurred; the server's log has more"))
-        return _result(answer, read_by=flat_name(READER) if is_flat(context) else READER)
+        return _tool_result(answer, read_by=flat_name(READER) if is_flat(context) else READER)
 
     async def _caller(self, context: Context) -> ToolCaller:
         return await self.atoll.tools.calls.caller(caller_of(context))
@@ -171,7 +171,7 @@ def _annotations(effects: Effects) -> types.ToolAnnotations:
     )
 
 
-def _result(answer: Answer, *, read_by: str) -> types.CallToolResult:
+def _tool_result(answer: Answer, *, read_by: str) -> types.CallToolResult:
     """Return an answer as its model reads it. Claude Code and Codex show a model the structured
     content alone where there is some, so one with texts of others has none, and what is new is in
     both."""

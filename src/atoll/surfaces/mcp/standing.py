@@ -68,7 +68,7 @@ class ChangeStream:
         async with asyncio.TaskGroup() as tasks:
             acts = (self._tell(send), self._tell_lists(send), self._ping(send))
             work = [tasks.create_task(one) for one in acts]
-            ends = [tasks.create_task(one) for one in (self.ended(), _left(receive))]
+            ends = [tasks.create_task(one) for one in (self.ended(), _wait_for_disconnect(receive))]
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             for one in (*work, *ends):
                 one.cancel()
@@ -77,7 +77,7 @@ class ChangeStream:
         async for change in self.changes:
             # Each piece is encoded when it is sent: who reads nothing holds one of them, not all.
             for first in range(0, len(change.uris), AT_ONCE):
-                await self._send(send, _piece(change, first))
+                await self._send(send, _encode_events(change, first))
 
     async def _tell_lists(self, send: Send) -> None:
         async for _ in self.lists:
@@ -94,13 +94,13 @@ class ChangeStream:
             await send({"type": "http.response.body", "body": body, "more_body": True})
 
 
-async def _left(receive: Receive) -> None:
-    """Wait until the client has left."""
+async def _wait_for_disconnect(receive: Receive) -> None:
+    """Wait until the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-def _piece(change: Change, first: int) -> bytes:
+def _encode_events(change: Change, first: int) -> bytes:
     """Return the events of `AT_ONCE` URIs of a change, from the index `first` on."""
     uris = change.uris[first : first + AT_ONCE]
     # Only after the last of them may a client that was cut off go on from the position.

@@ -201,7 +201,7 @@ async def _clean() -> tuple[tuple[str, ...], tuple[str, ...]]:
     leftovers: list[str] = []
     async with AsyncExitStack() as stack:
         extension: Extension = suite_module.maker(stack)()
-        for handle in await standing(extension):
+        for handle in await find_leftovers(extension):
             try:
                 report = await extension.teardown(handle, keep_state=False)
             except AtollError as error:
@@ -213,9 +213,8 @@ async def _clean() -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(cleaned), tuple(leftovers)
 
 
-async def standing(extension: Extension) -> list[Handle]:
-    """Return what this run asked for: what runs of it, and the rest, whose files may be kept still.
-    A survey may also have what others started in the same place: it is never ours to end."""
+async def find_leftovers(extension: Extension) -> list[Handle]:
+    """Return the handles of this run's sandboxes: running ones, then those with files left."""
     survey = await extension.survey()
     running = [handle for handle in survey if handle.sandbox_id in suite_module.STARTED]
     known = {handle.sandbox_id for handle in running}

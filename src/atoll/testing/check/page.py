@@ -72,7 +72,7 @@ def page(reports: Sequence[CheckReport], names: Iterable[str]) -> str:
             HEAD,
             "| extension | isolation | ran against | date | version |",
             "|---|---|---|---|---|",
-            *(_row(report) for report in reports),
+            *(_table_row(report) for report in reports),
             *(f"| `{name}` | - | no report | - | - |" for name in absent),
             "",
             *(line for report in reports for line in _section(report)),
@@ -80,7 +80,7 @@ def page(reports: Sequence[CheckReport], names: Iterable[str]) -> str:
     )
 
 
-def _row(report: CheckReport) -> str:
+def _table_row(report: CheckReport) -> str:
     cells = (
         f"`{report.extension}`",
         report.isolation,

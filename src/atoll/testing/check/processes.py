@@ -67,16 +67,16 @@ def command_line(pid: int) -> bytes:
 
 def _younger() -> list[int]:
     """Return the processes that began after this one."""
-    ours = _began(os.getpid())
+    ours = _start_time(os.getpid())
     pids = (int(place.name) for place in _PROC.glob("[0-9]*"))
-    return sorted(pid for pid in pids if _began(pid) > ours)
+    return sorted(pid for pid in pids if _start_time(pid) > ours)
 
 
 def _parent_of(pid: int) -> int:
     return _status_of(pid)[1]
 
 
-def _began(pid: int) -> int:
+def _start_time(pid: int) -> int:
     """Return when a process began, in ticks since the boot."""
     return _status_of(pid)[19]
 

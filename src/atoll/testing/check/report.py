@@ -110,7 +110,7 @@ class Collector:
             by_suite[_suite_of(name, extension_tests)].append((name, how, why))
         if not linked:
             by_suite.pop("link")
-        results = tuple(_result(suite, ended) for suite, ended in by_suite.items())
+        results = tuple(_count_results(suite, ended) for suite, ended in by_suite.items())
         return results if linked else (*results, SuiteResult("link", not_run=NO_LINK))
 
 
@@ -122,7 +122,7 @@ def _suite_of(name: str, extension_tests: frozenset[str]) -> Suite:
     return "extension" if name.partition("[")[0] in extension_tests else "spawner"
 
 
-def _result(suite: Suite, ended: list[tuple[str, str, str]]) -> SuiteResult:
+def _count_results(suite: Suite, ended: list[tuple[str, str, str]]) -> SuiteResult:
     def those(wanted: str) -> tuple[TestResult, ...]:
         return tuple(TestResult(name, why) for name, how, why in ended if how == wanted)
 

@@ -28,7 +28,7 @@ def root_tar(path: Path, member: str = "bin/sh") -> Path:
     return path
 
 
-def silent(_line: str) -> None:
+def discard_line(_line: str) -> None:
     """Discard a line of progress."""
 
 
@@ -77,7 +77,7 @@ class ImageShelfContract:
     def test_taken_root_is_listed_until_it_is_removed(
         self, shelf: ImageShelf, tmp_path: Path
     ) -> None:
-        tree = shelf.take("small", root_tar(tmp_path / "root.tar"), silent)
+        tree = shelf.take("small", root_tar(tmp_path / "root.tar"), discard_line)
         assert (Path(tree.path) / "bin" / "sh").read_bytes() == SHELL
         assert (tree.name, tree.files, tree.bytes) == ("small", 1, len(SHELL))
         assert list(shelf.list()) == [tree]
@@ -89,7 +89,7 @@ class ImageShelfContract:
     def test_roots_are_listed_by_name(self, shelf: ImageShelf, tmp_path: Path) -> None:
         source = root_tar(tmp_path / "root.tar")
         for name in ("c", "a", "b"):
-            shelf.take(name, source, silent)
+            shelf.take(name, source, discard_line)
         assert [tree.name for tree in shelf.list()] == ["a", "b", "c"]
 
     def test_what_takes_long_is_reported_in_lines(self, shelf: ImageShelf, tmp_path: Path) -> None:
@@ -101,15 +101,15 @@ class ImageShelfContract:
         self, shelf: ImageShelf, tmp_path: Path
     ) -> None:
         source = root_tar(tmp_path / "root.tar")
-        shelf.take("small", source, silent)
+        shelf.take("small", source, discard_line)
         with pytest.raises(Conflict):
-            shelf.take("small", source, silent)
+            shelf.take("small", source, discard_line)
         assert len(shelf.list()) == 1
         shelf.remove("small")
-        shelf.take("small", source, silent)
+        shelf.take("small", source, discard_line)
 
     def test_root_that_a_sandbox_stands_on_stays(self, shelf: ImageShelf, tmp_path: Path) -> None:
-        tree = shelf.take("small", root_tar(tmp_path / "root.tar"), silent)
+        tree = shelf.take("small", root_tar(tmp_path / "root.tar"), discard_line)
         with self.occupied(shelf, tree), pytest.raises(Conflict):
             shelf.remove("small")
         assert Path(tree.path).is_dir()
@@ -120,9 +120,9 @@ class ImageShelfContract:
         source.write_text("no tar")
         for wrong in (source, tmp_path / "absent"):
             with pytest.raises(AtollError):
-                shelf.take("small", wrong, silent)
+                shelf.take("small", wrong, discard_line)
             assert list(shelf.list()) == []
-        shelf.take("small", root_tar(tmp_path / "root.tar"), silent)
+        shelf.take("small", root_tar(tmp_path / "root.tar"), discard_line)
 
     @pytest.mark.parametrize("member", ["../out", "../../out", "../../../out", "/out"])
     def test_member_that_leads_out_is_written_nowhere_else(
@@ -130,7 +130,7 @@ class ImageShelfContract:
     ) -> None:
         inside = None
         try:
-            tree = shelf.take("evil", root_tar(tmp_path / "root.tar", member), silent)
+            tree = shelf.take("evil", root_tar(tmp_path / "root.tar", member), discard_line)
             inside = Path(tree.path)
         except AtollError:
             assert list(shelf.list()) == []
@@ -142,7 +142,7 @@ class ImageShelfContract:
         self, shelf: ImageShelf, tmp_path: Path, name: str
     ) -> None:
         with pytest.raises(Invalid):
-            shelf.take(name, root_tar(tmp_path / "root.tar"), silent)
+            shelf.take(name, root_tar(tmp_path / "root.tar"), discard_line)
         with pytest.raises(NotFound):
             shelf.remove(name)
 
@@ -151,7 +151,7 @@ class ImageShelfContract:
         self, shelf: ImageShelf, reference: str
     ) -> None:
         with pytest.raises(Invalid):
-            shelf.pull(reference, silent)
+            shelf.pull(reference, discard_line)
         assert list(shelf.list()) == []
 
     def test_unknown_tree_is_not_found(self, shelf: ImageShelf) -> None:
@@ -165,9 +165,9 @@ class ImageBuilderContract:
     that was not built yet."""
 
     def test_unchanged_recipe_is_built_once(self, builder: ImageBuilder, recipe: str) -> None:
-        built = builder.build(recipe, silent, again=False)
+        built = builder.build(recipe, discard_line, again=False)
         assert built.new and built.name == recipe and built.id
-        same = builder.build(recipe, silent, again=False)
+        same = builder.build(recipe, discard_line, again=False)
         assert not same.new and same.id == built.id
         assert builder.remove(recipe)
         assert list(builder.remove(recipe)) == []
@@ -176,21 +176,21 @@ class ImageBuilderContract:
         self, builder: ImageBuilder, recipe: str
     ) -> None:
         lines: list[str] = []
-        builder.build(recipe, silent, again=False)
+        builder.build(recipe, discard_line, again=False)
         assert builder.build(recipe, lines.append, again=True).new
         assert lines and all("\n" not in line for line in lines)
         assert builder.remove(recipe)
-        assert builder.build(recipe, silent, again=False).new
+        assert builder.build(recipe, discard_line, again=False).new
         builder.remove(recipe)
 
     def test_recipe_that_is_not_there_is_refused(self, builder: ImageBuilder) -> None:
         with pytest.raises(Invalid):
-            builder.build("absent", silent, again=False)
+            builder.build("absent", discard_line, again=False)
         assert list(builder.remove("absent")) == []
 
     @pytest.mark.parametrize("name", HOSTILE_NAMES)
     def test_hostile_name_never_becomes_a_path(self, builder: ImageBuilder, name: str) -> None:
         with pytest.raises(Invalid):
-            builder.build(name, silent, again=False)
+            builder.build(name, discard_line, again=False)
         with pytest.raises(Invalid):
             builder.remove(name)

@@ -16,7 +16,7 @@ from atoll.ports.kept import TREE, KeptShelf, KeptWorktree, bundle_name
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-async def pieces(*parts: bytes) -> AsyncIterator[bytes]:
+async def stream_parts(*parts: bytes) -> AsyncIterator[bytes]:
     """Yield these bytes as a stream."""
     for part in parts:
         yield part
@@ -32,7 +32,7 @@ def worktree(kept_id: str, *, minutes: int = 0) -> KeptWorktree:
 async def put(shelf: KeptShelf, record: KeptWorktree, data: bytes = b"tree") -> KeptWorktree:
     """Store one kept worktree."""
     async with shelf.draft(record.id) as draft:
-        await draft.write(TREE, pieces(data))
+        await draft.write(TREE, stream_parts(data))
         return await draft.commit(record)
 
 
@@ -56,7 +56,7 @@ class KeptShelfContract:
     async def test_draft_that_is_not_committed_leaves_nothing(self, shelf: KeptShelf) -> None:
         """Neither while it is written nor after its context."""
         async with shelf.draft("kept_c") as draft:
-            await draft.write(TREE, pieces(b"half"))
+            await draft.write(TREE, stream_parts(b"half"))
             assert await shelf.list() == ()
         assert await shelf.list() == ()
         assert (await put(shelf, worktree("kept_c"))).bytes == 4
@@ -88,7 +88,7 @@ class KeptShelfContract:
         }
         async with shelf.draft("kept_e") as draft:
             for name, parts in some.items():
-                await draft.write(name, pieces(*parts))
+                await draft.write(name, stream_parts(*parts))
             record = await draft.commit(worktree("kept_e"))
         for name, parts in some.items():
             assert b"".join([piece async for piece in shelf.read("kept_e", name)]) == b"".join(
@@ -138,7 +138,7 @@ class KeptShelfContract:
         """Each has files of its own."""
         async with shelf.draft("kept_h") as first, shelf.draft("kept_i") as other:
             await asyncio.gather(
-                first.write(TREE, pieces(b"one")), other.write(TREE, pieces(b"other"))
+                first.write(TREE, stream_parts(b"one")), other.write(TREE, stream_parts(b"other"))
             )
             await other.commit(worktree("kept_i"))
             await first.commit(worktree("kept_h"))

@@ -36,8 +36,8 @@ def git(folder: Path, *args: str) -> str:
     return done.stdout.strip()
 
 
-def silent(_line: str) -> None:
-    """Drop a line of progress."""
+def discard_line(_line: str) -> None:
+    """Discard a line of progress."""
 
 
 class ImporterContract:
@@ -168,7 +168,7 @@ class RepositoryShelfContract:
         self, shelf: RepositoryShelf, remote: Remote
     ) -> None:
         assert await shelf.list() == ()
-        stored = await shelf.fetch(remote, silent)
+        stored = await shelf.fetch(remote, discard_line)
         assert await shelf.find(stored.key, PERSONAL_ORG) == stored
         assert await shelf.list() == (stored,)
         first = (await shelf.refs(stored))[0]
@@ -180,7 +180,7 @@ class RepositoryShelfContract:
     async def test_file_of_a_commit_is_read_within_bounds(
         self, shelf: RepositoryShelf, remote: Remote
     ) -> None:
-        stored = await shelf.fetch(remote, silent)
+        stored = await shelf.fetch(remote, discard_line)
         commit = (await shelf.refs(stored))[0].commit
         content = await shelf.read_file(stored, commit, "README.md", max_bytes=1000)
         assert content
@@ -191,14 +191,14 @@ class RepositoryShelfContract:
     async def test_fetch_again_gives_the_same_repository(
         self, shelf: RepositoryShelf, remote: Remote
     ) -> None:
-        stored = await shelf.fetch(remote, silent)
-        assert (await shelf.fetch(remote, silent)).key == stored.key
+        stored = await shelf.fetch(remote, discard_line)
+        assert (await shelf.fetch(remote, discard_line)).key == stored.key
         assert len(await shelf.list()) == 1
 
     async def test_fetches_at_once_are_one_repository(
         self, shelf: RepositoryShelf, remote: Remote
     ) -> None:
-        several = await asyncio.gather(*(shelf.fetch(remote, silent) for _ in range(3)))
+        several = await asyncio.gather(*(shelf.fetch(remote, discard_line) for _ in range(3)))
         assert {stored.key for stored in several} == {several[0].key}
         assert len(await shelf.list()) == 1
 
@@ -206,10 +206,10 @@ class RepositoryShelfContract:
         self, shelf: RepositoryShelf, remote: Remote
     ) -> None:
         async with asyncio.TaskGroup() as group:
-            running = group.create_task(shelf.fetch(remote, silent))
+            running = group.create_task(shelf.fetch(remote, discard_line))
             await asyncio.sleep(0)
             running.cancel()
-        stored = await shelf.fetch(remote, silent)
+        stored = await shelf.fetch(remote, discard_line)
         assert await shelf.list() == (stored,)
 
     @pytest.mark.parametrize("key", HOSTILE_KEYS)

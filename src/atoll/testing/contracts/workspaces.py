@@ -22,8 +22,8 @@ EMPTY = replace(sandbox("empty"), repos=())
 HOSTILE_PATHS = ("", ".", "../../etc/passwd", "/etc/passwd", "a\0b", "x" * 5000)
 
 
-def silent(_line: str) -> None:
-    """Drop a line of progress."""
+def discard_line(_line: str) -> None:
+    """Discard a line of progress."""
 
 
 def is_line(text: str) -> bool:
@@ -92,7 +92,7 @@ class WorkspacePreparerContract:
         first = await preparer.prepare(laid_out, client, lines.append)
         assert [repo.path for repo in first] == [repo.path for repo in laid_out.repos]
         assert all(map(is_line, lines))
-        again = await preparer.prepare(replace(laid_out, repos=first), client, silent)
+        again = await preparer.prepare(replace(laid_out, repos=first), client, discard_line)
         assert again == first
         for _ in range(2):
             await preparer.settle(laid_out, client)
@@ -116,7 +116,7 @@ class WorkSaverContract:
         self, saver: WorkSaver, laid_out: Sandbox, client: RuntimeClient
     ) -> None:
         async with asyncio.TaskGroup() as group:
-            saving = group.create_task(saver.save_work(laid_out, client, silent))
+            saving = group.create_task(saver.save_work(laid_out, client, discard_line))
             await asyncio.sleep(0)
             saving.cancel()
-        await saver.save_work(laid_out, client, silent)
+        await saver.save_work(laid_out, client, discard_line)

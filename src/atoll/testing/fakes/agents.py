@@ -13,7 +13,7 @@ from atoll.domain.agents.acp.added import (
     read_definition,
 )
 from atoll.domain.agents.agent import Agent, Seed, layer_path, split_reference
-from atoll.domain.agents.registry import AGENTS, allowed, find
+from atoll.domain.agents.registry import AGENTS, allowed_agents, find
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
 from atoll.ports.agents import InstalledAgent, Layer, OfferedAgent
 from atoll.ports.extension import Mount
@@ -69,7 +69,7 @@ class FakeAgentLayers:
 
     def _may_use(self, agent: Agent) -> bool:
         named = self.catalogue is None or agent.name in self.catalogue
-        known = {known_agent.name for known_agent in allowed(self.catalogue)}
+        known = {known_agent.name for known_agent in allowed_agents(self.catalogue)}
         return named if is_added(agent.name) else agent.name in known
 
     def _offer(self, agent: Agent, version: str | None) -> OfferedAgent:

@@ -100,15 +100,15 @@ class FakeDrive:
         self, access: DriveAccess, file_id: str, form: str | None
     ) -> AsyncIterator[DriveDownload]:
         """See the port."""
-        there = self._at(access, file_id)
+        there = self._find_file(access, file_id)
         export_type(there.file, form)
-        yield DriveDownload(there.file, _parts(there.content))
+        yield DriveDownload(there.file, _chunks_of(there.content))
 
     async def store(
         self, access: DriveAccess, upload: DriveUpload, content: AsyncIterator[bytes]
     ) -> DriveFile:
         """See the port."""
-        before = self._at(access, upload.file_id) if upload.file_id else None
+        before = self._find_file(access, upload.file_id) if upload.file_id else None
         data = b"".join([part async for part in content])
         if before is not None:
             before.file = replace(before.file, name=upload.name, size=len(data))
@@ -122,13 +122,13 @@ class FakeDrive:
         if access is not None and REFRESH in self.revoked:
             raise Forbidden("The drive refused the token.", code="drive_refused")
 
-    def _at(self, access: DriveAccess, file_id: str) -> FileAtDrive:
+    def _find_file(self, access: DriveAccess, file_id: str) -> FileAtDrive:
         self._enter(access)
         if file_id not in self.kept:
             raise NotFound("The drive shows no such file.")
         return self.kept[file_id]
 
 
-async def _parts(content: bytes) -> AsyncIterator[bytes]:
+async def _chunks_of(content: bytes) -> AsyncIterator[bytes]:
     for begin in range(0, len(content), 65_536):
         yield content[begin : begin + 65_536]

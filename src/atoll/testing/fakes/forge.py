@@ -39,23 +39,25 @@ class FakeForge:
 
     async def default_branch(self, at: ForgeRepository) -> str:
         """See the port."""
-        return next(iter(self._at(at).branches))
+        return next(iter(self._find_repository(at).branches))
 
     async def branches(self, at: ForgeRepository) -> Sequence[str]:
         """See the port."""
-        return tuple(self._at(at).branches)
+        return tuple(self._find_repository(at).branches)
 
     async def commit_of(self, at: ForgeRepository, branch: str) -> str | None:
         """See the port."""
-        return self._at(at).branches.get(branch)
+        return self._find_repository(at).branches.get(branch)
 
     async def pulls(self, at: ForgeRepository, branch: str) -> Sequence[PullRequest]:
         """See the port."""
-        return tuple(pull for pull in reversed(self._at(at).pulls) if pull.branch == branch)
+        return tuple(
+            pull for pull in reversed(self._find_repository(at).pulls) if pull.branch == branch
+        )
 
     async def open_pull(self, at: ForgeRepository, new: NewPull) -> PullRequest:
         """See the port."""
-        there = self._at(at)
+        there = self._find_repository(at)
         opened = any(
             pull.branch == new.branch and pull.state is PullState.OPEN for pull in there.pulls
         )
@@ -79,7 +81,7 @@ class FakeForge:
         self, at: ForgeRepository, pull: PullRequest
     ) -> tuple[Sequence[Check], Sequence[ForgeComment]]:
         """See the port."""
-        there = self._at(at)
+        there = self._find_repository(at)
         ordered = sorted(there.comments, key=lambda comment: comment.at)
         return tuple(sorted(there.checks, key=lambda check: check.name)), tuple(ordered)
 
@@ -110,7 +112,7 @@ class FakeForge:
         if self.refuses:
             raise Forbidden("The forge refused the token.", code="forge_refused")
 
-    def _at(self, at: ForgeRepository) -> RepositoryAtForge:
+    def _find_repository(self, at: ForgeRepository) -> RepositoryAtForge:
         self._enter(at)
         repository = self.kept.get(f"{at.owner}/{at.name}")
         if repository is None:

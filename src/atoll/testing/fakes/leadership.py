@@ -29,11 +29,11 @@ class FakeLeadership:
     async def run(self, act: Act) -> None:
         """See the port."""
         while True:
-            await self._until(leads=True)
+            await self._wait_until(leads=True)
             failure: list[Exception] = []
             async with asyncio.TaskGroup() as tasks:
                 working = tasks.create_task(self._act(act, failure))
-                watching = tasks.create_task(self._until(leads=False))
+                watching = tasks.create_task(self._wait_until(leads=False))
                 await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
                 working.cancel()
                 watching.cancel()
@@ -51,7 +51,7 @@ class FakeLeadership:
         except Exception as error:  # noqa: BLE001 - raised by `run`, bare
             failure.append(error)
 
-    async def _until(self, *, leads: bool) -> None:
+    async def _wait_until(self, *, leads: bool) -> None:
         while self.leads is not leads:
             self._changed.clear()
             await self._changed.wait()

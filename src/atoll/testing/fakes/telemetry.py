@@ -41,7 +41,7 @@ class FakeMetrics:
     async def page(self) -> bytes:
         """See the port."""
         lines = [
-            _line(counter.name, counter.labels, labels, value)
+            _spell_sample(counter.name, counter.labels, labels, value)
             for (counter, labels), value in self.counted.items()
         ]
         for (histogram, labels), seconds in self.observed.items():
@@ -49,22 +49,26 @@ class FakeMetrics:
                 spelled = "+Inf" if bound == float("inf") else str(float(bound))
                 below = sum(each <= bound for each in seconds)
                 named = ((*histogram.labels, "le"), (*labels, spelled))
-                lines.append(_line(f"{histogram.name}_bucket", *named, below))
-            lines.append(_line(f"{histogram.name}_count", histogram.labels, labels, len(seconds)))
-            lines.append(_line(f"{histogram.name}_sum", histogram.labels, labels, sum(seconds)))
+                lines.append(_spell_sample(f"{histogram.name}_bucket", *named, below))
+            lines.append(
+                _spell_sample(f"{histogram.name}_count", histogram.labels, labels, len(seconds))
+            )
+            lines.append(
+                _spell_sample(f"{histogram.name}_sum", histogram.labels, labels, sum(seconds))
+            )
         for metric, read in self.readings.values():
             try:
                 figures = await read()
             except Exception:  # noqa: BLE001, S112 - as the port promises
                 continue
             lines += [
-                _line(metric.name, metric.labels, labels, value)
+                _spell_sample(metric.name, metric.labels, labels, value)
                 for labels, value in figures.items()
             ]
         return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _line(name: str, names: tuple[str, ...], labels: tuple[str, ...], value: float) -> str:
+def _spell_sample(name: str, names: tuple[str, ...], labels: tuple[str, ...], value: float) -> str:
     escaped = (
         label.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n") for label in labels
     )

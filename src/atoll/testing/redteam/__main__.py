@@ -49,14 +49,14 @@ def main(url: str | None, profile: str, *, abuse: bool, keep: bool, as_json: boo
         attacked = AttackTarget(server.url, server.token)
         for outcome in attempts(attacked, profile, abuse=abuse, keep=keep):
             counted[outcome.outcome] += 1
-            click.echo(json.dumps(asdict(outcome)) if as_json else _line(outcome))
+            click.echo(json.dumps(asdict(outcome)) if as_json else _spell_outcome(outcome))
     except AtollError as error:
         raise click.ClickException(error.message) from error
     click.echo(", ".join(f"{count} {name}" for name, count in counted.items()), err=True)
     raise SystemExit(1 if counted["succeeded"] else 2 if counted["broken"] else 0)
 
 
-def _line(outcome: Outcome) -> str:
+def _spell_outcome(outcome: Outcome) -> str:
     text = f": {outcome.text}" if outcome.text else ""
     return f"{MARKS[outcome.outcome]:<4}{outcome.number:>4}  {outcome.name}{text}"
 
@@ -69,7 +69,7 @@ def attempts(
         sandbox_of(server, profile, keep=keep) as (target, record),
         _canaries(target) as canaries,
     ):
-        yield from _inside(target, _facts(target, record, canaries, abuse=abuse))
+        yield from _run_inside(target, _facts(target, record, canaries, abuse=abuse))
         for number, name, act in ATTEMPTS:
             try:
                 got = act(target, canaries)
@@ -79,7 +79,8 @@ def attempts(
             yield Outcome(number, name, "succeeded" if got else "held", got[:1000])
 
 
-def _inside(target: AttackTarget, facts: dict[str, Any]) -> Iterator[Outcome]:
+def _run_inside(target: AttackTarget, facts: dict[str, Any]) -> Iterator[Outcome]:
+    """Run the attacks inside the sandbox and yield their outcomes."""
     target.put(PROGRAM, archive(facts))
     output = target.run("python3", f"/workspace/{PROGRAM}")
     for line in output.splitlines():

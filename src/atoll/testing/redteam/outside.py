@@ -79,8 +79,10 @@ class Canaries:
 Try = Callable[[AttackTarget, Canaries], str]
 
 
-def _wrong(name: str, answer: AttackResponse, *, allow: tuple[int, ...] = ()) -> str:
-    """Return an empty text for a refusal: a 4xx, or one of `allow`."""
+def _report_unless_refused(
+    name: str, answer: AttackResponse, *, allow: tuple[int, ...] = ()
+) -> str:
+    """Return an empty text for a refusal (a 4xx, or one of `allow`), else the answer."""
     if 400 <= answer.status < 500 or answer.status in allow:
         return ""
     return f"{name}: {answer.status} {answer.body[:120]!r}"
@@ -101,9 +103,9 @@ def links(target: AttackTarget, _canaries: Canaries) -> str:
             answer = target.ask(
                 method, target.here(f"/files/content?path={path}"), b"" if method == "PUT" else None
             )
-            failures.append(_wrong(f"{method} {path}", answer))
+            failures.append(_report_unless_refused(f"{method} {path}", answer))
         answer = target.ask("GET", target.here(f"/files?path={path}"))
-        failures.append(_wrong(f"list {path}", answer))
+        failures.append(_report_unless_refused(f"list {path}", answer))
     return _join(*failures)
 
 
@@ -116,7 +118,7 @@ def pipes(target: AttackTarget, _canaries: Canaries) -> str:
         answer = target.ask("GET", target.here(f"/files/content?path={path}"), seconds=30)
         took = time.monotonic() - began
         delay = f"{path} took {took:.0f} s" if took > SLOW_SECONDS else ""
-        failures += [_wrong(path, answer), delay]
+        failures += [_report_unless_refused(path, answer), delay]
     return _join(*failures)
 
 
@@ -132,11 +134,15 @@ def odd_names(target: AttackTarget, _canaries: Canaries) -> str:
 
 def bombs(target: AttackTarget, _canaries: Canaries) -> str:
     """Send documents that grow, nest or construct (threats 14, 122)."""
-    tries = [_wrong("deep JSON", target.ask("POST", "/v1/sandboxes", DEEP))]
+    tries = [_report_unless_refused("deep JSON", target.ask("POST", "/v1/sandboxes", DEEP))]
     long = json.dumps({"profile": "x" * (2 << 20)}).encode()
-    tries.append(_wrong("long JSON", target.ask("POST", "/v1/sandboxes", long), allow=(0,)))
+    tries.append(
+        _report_unless_refused("long JSON", target.ask("POST", "/v1/sandboxes", long), allow=(0,))
+    )
     for text in BAD_YAML:
-        tries.append(_wrong(repr(text[:30]), target.ask("PUT", "/v1/profiles/rt", text)))
+        tries.append(
+            _report_unless_refused(repr(text[:30]), target.ask("PUT", "/v1/profiles/rt", text))
+        )
     return _join(*tries)
 
 
@@ -155,7 +161,7 @@ def sizes(target: AttackTarget, _canaries: Canaries) -> str:
     return _join(*failures)
 
 
-def masked(target: AttackTarget, canaries: Canaries) -> str:
+def exposed_secrets(target: AttackTarget, canaries: Canaries) -> str:
     """Print an exposed secret plainly, backwards and encoded (threat 84)."""
     output = target.run("python3", "-c", SPELL.replace("NAME", canaries.exposed_name))
     target.responses.append(output.encode())
@@ -178,7 +184,7 @@ def approvals(target: AttackTarget, canaries: Canaries) -> str:
         for body in (yes, {**yes, "words": "bada-bada"}, {**yes, "interactive": True}):
             for head in ({}, {"X-Atoll-Interactive": "true"}, {"Authorization": ""}):
                 answer = target.ask("POST", f"{path}/approve", body, headers=head)
-                failures.append(_wrong("approve", answer))
+                failures.append(_report_unless_refused("approve", answer))
         target.ask("POST", f"{path}/deny", {})
     return _join(*failures) if failures else "the question never came"
 
@@ -201,10 +207,12 @@ def closed_doors(target: AttackTarget, _canaries: Canaries) -> str:
     failures = []
     for path in (*CLOSED, target.here(""), target.here("/files")):
         for head in WITHOUT:
-            failures.append(_wrong(f"{path} {head}", target.ask("GET", path, headers=head)))
+            failures.append(
+                _report_unless_refused(f"{path} {head}", target.ask("GET", path, headers=head))
+            )
         inside = f"{path}?token={target.token}&access_token={target.token}"
         answer = target.ask("GET", inside, headers={"Authorization": ""})
-        failures.append(_wrong(f"{path}?token=", answer))
+        failures.append(_report_unless_refused(f"{path}?token=", answer))
     absent = target.ask("GET", "/v1/sandboxes/sb_aaaaaaaaaaaaaaaa")
     failures.append("" if absent.status == 404 else f"an unknown id: {absent.status}")
     return _join(*failures)
@@ -219,7 +227,7 @@ def lies(target: AttackTarget, _canaries: Canaries) -> str:
         "limit": target.ask("GET", "/v1/sandboxes?limit=-1"),
         "after": target.ask("GET", "/v1/events?after=x"),
     }
-    return _join(*(_wrong(name, answer) for name, answer in tries.items()))
+    return _join(*(_report_unless_refused(name, answer) for name, answer in tries.items()))
 
 
 def foreign_pages(target: AttackTarget, _canaries: Canaries) -> str:
@@ -227,17 +235,19 @@ def foreign_pages(target: AttackTarget, _canaries: Canaries) -> str:
     failures = []
     for origin in ORIGINS:
         head = {"Origin": origin, "Cookie": "atoll_session=x", "Authorization": ""}
-        failures.append(_wrong(origin, target.ask("POST", "/v1/sandboxes", {}, headers=head)))
+        failures.append(
+            _report_unless_refused(origin, target.ask("POST", "/v1/sandboxes", {}, headers=head))
+        )
         upgrade = {
             **{"Origin": origin, "Connection": "Upgrade", "Upgrade": "websocket"},
             **{"Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="},
         }
         answer = target.ask("GET", target.here("/terminals/x/attach"), headers=upgrade)
-        failures.append(_wrong(f"attach from {origin}", answer))
+        failures.append(_report_unless_refused(f"attach from {origin}", answer))
     if target.url.startswith("http:"):
         start = "GET /v1/sandboxes HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n"
         named = target.raw(f"{start}Authorization: Bearer {target.token}\r\n\r\n".encode())
-        failures.append(_wrong("a foreign Host", named))
+        failures.append(_report_unless_refused("a foreign Host", named))
     return _join(*failures)
 
 
@@ -246,7 +256,7 @@ def remotes(target: AttackTarget, _canaries: Canaries) -> str:
     failures = []
     for url in INNER_REMOTES:
         answer = target.ask("POST", "/v1/repositories/fetch", {"repo_url": url})
-        failures.append(_wrong(url, answer, allow=(502, 503)))
+        failures.append(_report_unless_refused(url, answer, allow=(502, 503)))
     return _join(*failures)
 
 
@@ -285,7 +295,7 @@ ATTEMPTS: tuple[tuple[str, str, Try], ...] = (
     ("14", "send documents that explode", bombs),
     ("47", "set impossible sizes", sizes),
     ("54", "flood by output", flood),
-    ("84", "print an exposed secret", masked),
+    ("84", "print an exposed secret", exposed_secrets),
     ("96", "approve without a person", approvals),
     ("104", "read without a credential", closed_doors),
     ("106", "send fields and cursors that lie", lies),

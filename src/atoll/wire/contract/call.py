@@ -46,14 +46,14 @@ def json_call(
     body: msgspec.Struct | None = None,
 ) -> RuntimeCall[T]:
     """Return a request that is answered with JSON of this kind."""
-    return RuntimeCall(method, path, json_reader(kind), query, body=_encoded(body))
+    return RuntimeCall(method, path, json_reader(kind), query, body=_encode_body(body))
 
 
 def done_call(
     method: str, path: str, *, query: Query = (), body: msgspec.Struct | None = None
 ) -> RuntimeCall[None]:
     """Return a request that is answered without content."""
-    return RuntimeCall(method, path, read_nothing, query, body=_encoded(body))
+    return RuntimeCall(method, path, read_nothing, query, body=_encode_body(body))
 
 
 def bytes_call(path: str, *, query: Query = ()) -> RuntimeCall[bytes]:
@@ -75,5 +75,5 @@ def read_bytes(_status: int, body: bytes) -> bytes:
     return body
 
 
-def _encoded(body: msgspec.Struct | None) -> bytes | None:
+def _encode_body(body: msgspec.Struct | None) -> bytes | None:
     return None if body is None else msgspec.json.encode(body)

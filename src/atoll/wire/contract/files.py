@@ -135,7 +135,7 @@ def read_file(query: Query, *, byte_range: str | None = None) -> RuntimeCall[byt
 
 def write_file(query: Query, data: Data) -> RuntimeCall[Written]:
     """Write a file atomically: `path`, `mode`, `parents`."""
-    return RuntimeCall("PUT", "/files/content", _written, query, body=data)
+    return RuntimeCall("PUT", "/files/content", _read_written, query, body=data)
 
 
 def remove_file(query: Query) -> RuntimeCall[None]:
@@ -174,5 +174,5 @@ def search_files(query: Query) -> RuntimeCall[bytes]:
     return bytes_call("/files/search", query=query)
 
 
-def _written(status: int, body: bytes) -> Written:
+def _read_written(status: int, body: bytes) -> Written:
     return Written(msgspec.json.decode(body, type=FileEntry), status == CREATED)

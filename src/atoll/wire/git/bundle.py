@@ -51,7 +51,7 @@ def read_header(data: bytes) -> BundleHeader:
         elif needed := _PREREQUISITE.fullmatch(line):
             prerequisites.append(needed[1].decode())
         elif brought := _REFERENCE.fullmatch(line):
-            refs.append((_text(brought[2]), brought[1].decode()))
+            refs.append((_decode_name(brought[2]), brought[1].decode()))
         else:
             raise MalformedBundle("a line of its header is neither a commit nor a ref")
     if not refs or len(refs) > MAX_REFS or len({name for name, _ in refs}) < len(refs):
@@ -64,7 +64,7 @@ def _check_capability(line: bytes) -> None:
         raise MalformedBundle("it needs a git feature that is not supported here")
 
 
-def _text(name: bytes) -> str:
+def _decode_name(name: bytes) -> str:
     try:
         return name.decode()
     except UnicodeDecodeError as error:

@@ -39,11 +39,11 @@ class Chunks:
         """Return the bytes of the body in `data`. Raises `BadChunks`."""
         self._buffer += data
         out = bytearray()
-        while not self.done and self._step(out):
+        while not self.done and self._read_element(out):
             pass
         return bytes(out)
 
-    def _step(self, out: bytearray) -> bool:
+    def _read_element(self, out: bytearray) -> bool:
         """Read one element from the buffer. Returns False when more bytes are needed."""
         if self._left > 0:
             taken = self._buffer[: self._left]
@@ -61,7 +61,7 @@ class Chunks:
             del self._buffer[:2]
             self._left = 0
             return True
-        line = self._line()
+        line = self._read_line()
         if line is None:
             return False
         self._take_line(line)
@@ -81,7 +81,8 @@ class Chunks:
             raise BadChunks("a chunk's size is malformed")
         self._left = int(size[1], 16) or -2
 
-    def _line(self) -> bytes | None:
+    def _read_line(self) -> bytes | None:
+        """Return the next line without its end, or None when more bytes are needed."""
         end = self._buffer.find(b"\n")
         if end < 0:
             if len(self._buffer) > MAX_LINE_BYTES:

@@ -83,17 +83,17 @@ class Multipart:
         """Return what `data` completes, in order. Raises `BadMultipart`."""
         self._buffer += data
         events: list[Event] = []
-        while self._step(events):
+        while self._read_element(events):
             pass
         return events
 
-    def _step(self, events: list[Event]) -> bool:
+    def _read_element(self, events: list[Event]) -> bool:
         """Read one element from the buffer. Returns False when more bytes are needed."""
         match self._state:
             case _State.PREAMBLE:
                 return self._preamble()
             case _State.DELIMITED:
-                return self._delimited()
+                return self._read_after_boundary()
             case _State.HEAD:
                 return self._head(events)
             case _State.BODY:
@@ -112,7 +112,8 @@ class Multipart:
         self._state = _State.DELIMITED
         return True
 
-    def _delimited(self) -> bool:
+    def _read_after_boundary(self) -> bool:
+        """Read what follows a boundary: another part or the end."""
         if len(self._buffer) < 2:
             return False
         mark = bytes(self._buffer[:2])
@@ -197,11 +198,11 @@ def _parameters(text: str) -> dict[str, str]:
         name = found[1].lower() if found else ""
         if found is None or name in given:
             raise BadMultipart("a parameter of a header is malformed, or given twice")
-        given[name] = found[3] if found[2] is None else _unescaped(found[2])
+        given[name] = found[3] if found[2] is None else _unescape(found[2])
         at = found.end()
     return given
 
 
-def _unescaped(quoted: str) -> str:
+def _unescape(quoted: str) -> str:
     # Browsers write a quote as %22 (HTML, "multipart form data"), others as `\"`.
     return _ESCAPED.sub(r"\1", quoted).replace("%22", '"')

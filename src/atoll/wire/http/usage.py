@@ -56,7 +56,7 @@ class UsageReader:
         # keeps the two sides apart.
         gap = b"" if self.bytes <= HEAD_BYTES + TAIL_BYTES else b"\n"
         text = self._head + gap + self._tail[-TAIL_BYTES:]
-        objects = (_object(text, match.end()) for match in _TOLD.finditer(text))
+        objects = (_object_body(text, match.end()) for match in _TOLD.finditer(text))
         told = [found for found in map(_counts, objects) if found]
         if not told:
             return {}
@@ -67,7 +67,7 @@ class UsageReader:
         return read_model(self._head) or read_model(self._tail[-TAIL_BYTES:])
 
 
-def _object(text: bytes, start: int) -> bytes:
+def _object_body(text: bytes, start: int) -> bytes:
     """Return the text between an opening brace and its closing one; nothing without a closing
     one."""
     depth = 1

@@ -107,7 +107,7 @@ class FrameReader:
         end = begin + 4 + size
         if len(buffer) < end:
             return None
-        payload = _unmasked(buffer[begin : begin + 4], buffer[begin + 4 : end])
+        payload = _unmask(buffer[begin : begin + 4], buffer[begin + 4 : end])
         return bool(first & _FIN), opcode, payload, end
 
     def _take(self, final: bool, opcode: Opcode, payload: bytes) -> Message | None:
@@ -145,7 +145,7 @@ def _opcode(first: int, second: int) -> Opcode:
     return opcode
 
 
-def _unmasked(mask: bytes, payload: bytes) -> bytes:
+def _unmask(mask: bytes, payload: bytes) -> bytes:
     """Return `payload` without its mask, by one operation on two large numbers (§5.3)."""
     size = len(payload)
     repeated = (mask * (size // 4 + 1))[:size]

@@ -124,7 +124,7 @@ class ArmouredEnd:
         try:
             if not mark or (before and not self._skips):
                 raise Broken("a line that is no armour")
-            kind, payload = self._decoded(text)
+            kind, payload = self._decode_line(text)
             if self._skips and kind is not ArmourKind.HELLO:
                 raise Broken("a frame before HELLO")
         except Broken:
@@ -133,9 +133,10 @@ class ArmouredEnd:
             self._skip(len(line) + 1)
             return None
         self._received = (self._received + 1) % (1 << 24)
-        return self._taken(kind, payload)
+        return self._accept_frame(kind, payload)
 
-    def _decoded(self, text: bytes) -> tuple[ArmourKind, bytes]:
+    def _decode_line(self, text: bytes) -> tuple[ArmourKind, bytes]:
+        """Return the frame of a line. Raises `Broken` for a damaged, lost or repeated line."""
         try:
             checked = binascii.a2b_base64(text, strict_mode=True)
         except binascii.Error as error:
@@ -152,7 +153,8 @@ class ArmouredEnd:
         except ValueError as error:
             raise Broken("a frame of an unknown kind") from error
 
-    def _taken(self, kind: ArmourKind, payload: bytes) -> tuple[ArmourKind, bytes] | None:
+    def _accept_frame(self, kind: ArmourKind, payload: bytes) -> tuple[ArmourKind, bytes] | None:
+        """Return a frame that may come now, or None for a credit. Raises `Broken` for any other."""
         if kind not in self._expected:
             raise Broken("a frame of the wrong end")
         if kind is ArmourKind.HELLO:
@@ -164,11 +166,11 @@ class ArmouredEnd:
             if self._due < 0:
                 raise Broken("more data than was allowed")
         if kind is ArmourKind.CREDIT:
-            self._credited(payload)
+            self._add_credit(payload)
             return None
         return kind, payload
 
-    def _credited(self, payload: bytes) -> None:
+    def _add_credit(self, payload: bytes) -> None:
         if len(payload) != _CREDIT.size:
             raise Broken("a credit of a wrong length")
         self.room += _CREDIT.unpack(payload)[0]

@@ -153,7 +153,7 @@ def read_error(body: bytes, number: bytes | None) -> bytes | None:
         error = msgspec.json.decode(body, type=_Failure).error
     except UNREADABLE:
         return None
-    return _line(number, b'"error":' + bytes(error)) if bytes(error)[:1] == b"{" else None
+    return _build_answer(number, b'"error":' + bytes(error)) if bytes(error)[:1] == b"{" else None
 
 
 def read_version(body: bytes) -> str:
@@ -172,7 +172,7 @@ def error_line(
     error: dict[str, object] = {"code": code, "message": message}
     if data:
         error["data"] = data
-    return _line(number, b'"error":' + msgspec.json.encode(error))
+    return _build_answer(number, b'"error":' + msgspec.json.encode(error))
 
 
 def request_line(number: bytes | None, method: str, params: Mapping[str, object]) -> bytes:
@@ -180,7 +180,7 @@ def request_line(number: bytes | None, method: str, params: Mapping[str, object]
     told = b'"method":%b,"params":%b' % (msgspec.json.encode(method), msgspec.json.encode(params))
     if number is None:
         return b'{"jsonrpc":"2.0",' + told + b"}"
-    return _line(number, told)
+    return _build_answer(number, told)
 
 
 def one_line(body: bytes) -> bytes:
@@ -188,7 +188,7 @@ def one_line(body: bytes) -> bytes:
     return body.translate(_SPACES)
 
 
-def _line(number: bytes | None, rest: bytes) -> bytes:
+def _build_answer(number: bytes | None, rest: bytes) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,%b}' % (number or b"null", rest)
 
 

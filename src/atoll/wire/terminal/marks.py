@@ -57,7 +57,7 @@ class MarkScanner:
         # sequence.
         if b"\x1b" not in buffer:
             return ()
-        begun = _begun(buffer)
+        begun = _find_unfinished(buffer)
         self._held = buffer[begun:] if len(buffer) - begun <= MAX_MARK_BYTES + 64 else b""
         base = self._end - len(self._half) - len(buffer)
         begins = (match.start() for match in _COMMAND.finditer(buffer, 0, begun))
@@ -83,7 +83,7 @@ class MarkScanner:
         return None if text is None else Signal(verb, text, start, end, genuine)
 
 
-def _begun(buffer: bytes) -> int:
+def _find_unfinished(buffer: bytes) -> int:
     """Return where the unfinished command at the buffer's end begins, or one that may end there.
     Returns the buffer's length when there is none."""
     last = buffer.rfind(b"\x1b")
@@ -101,10 +101,10 @@ def _text_of(verb: str, fields: list[str]) -> str | None:
     first = fields[0] if fields else ""
     match verb:
         case "E":
-            return _plain(first)
+            return _unescape(first)
         case "P":
             name, _, value = first.partition("=")
-            return _plain(value) if name == "Cwd" else None
+            return _unescape(value) if name == "Cwd" else None
         case "D":
             return first if first.isascii() and first.isdigit() and len(first) < 6 else ""
         case "C":
@@ -115,7 +115,7 @@ def _text_of(verb: str, fields: list[str]) -> str | None:
             return ""
 
 
-def _plain(text: str) -> str:
+def _unescape(text: str) -> str:
     """Undo the escapes of OSC 633: `\\\\` and `\\xHH`."""
     return _ESCAPED.sub(
         lambda found: "\\" if found[1] == "\\" else chr(int(found[1][1:], 16)), text

@@ -158,7 +158,7 @@ class Parser:
             if self._state is State.GROUND:
                 at = self._ground(data, at, pieces)
             else:
-                at = self._inside(data, at, pieces)
+                at = self._read_sequence(data, at, pieces)
         return pieces
 
     def _ground(self, data: bytes, at: int, pieces: list[Piece]) -> int:
@@ -174,14 +174,14 @@ class Parser:
             pieces.append(Control(data[at : at + 1]))
         return at + 1 if found is None else found.end()
 
-    def _inside(self, data: bytes, at: int, pieces: list[Piece]) -> int:
-        """Read as much as belongs to the sequence, and what ends it."""
+    def _read_sequence(self, data: bytes, at: int, pieces: list[Piece]) -> int:
+        """Read the part of a sequence that has arrived, with its final byte."""
         found = _RUNS[self._state].match(data, at)
         assert found is not None  # noqa: S101  each of them matches nothing, too
         taken = found[0]
         if self._state in (State.ESCAPE, State.CSI) and taken:
             # Control characters act before the sequence does.
-            pieces += map(_piece, _CONTROLS.findall(taken))
+            pieces += map(_control_piece, _CONTROLS.findall(taken))
             taken = _CONTROLS.sub(b"", taken)
         self._take(taken)
         at = found.end()
@@ -286,7 +286,8 @@ def _as_escape(found: re.Match[bytes]) -> bytes:
     return b"\x1b%c" % (found[1][0] - 0x40)
 
 
-def _piece(control: bytes) -> Piece:
+def _control_piece(control: bytes) -> Piece:
+    """Return a control character as a piece; BS to CR count as text."""
     return Text(control) if b"\x08" <= control <= b"\x0d" else Control(control)
 
 

@@ -53,7 +53,7 @@ class PlainLines:
         half = b"\xc2" if whole.endswith(b"\xc2") else b""
         buffer = seven_bit(whole[: len(whole) - len(half)])
         self._at += len(data)
-        stop = _finished(buffer)
+        stop = _find_unfinished(buffer)
         self._held = buffer[stop:] + half
         for match in _TOKEN.finditer(buffer, 0, stop):
             self._take(match, base + match.start())
@@ -76,10 +76,10 @@ class PlainLines:
             self._single(control, at)
         else:
             for piece in Parser().feed(sequence):
-                self._piece(piece, at)
+                self._perform(piece, at)
 
-    def _piece(self, piece: Piece, at: int) -> None:
-        """Perform a sequence in a spelling that few programs use."""
+    def _perform(self, piece: Piece, at: int) -> None:
+        """Perform a sequence, also in a spelling that few programs use."""
         match piece:
             case Text(control):
                 self._single(control, at)
@@ -112,7 +112,7 @@ class PlainLines:
             self._column = min(_MAX_COLUMN, (self._column // 8 + 1) * 8)
 
     def _control(self, parameters: str, final: bytes) -> None:
-        number = _number(parameters)
+        number = _first_number(parameters)
         match final:
             case b"C":
                 self._column = min(_MAX_COLUMN, self._column + max(1, number))
@@ -152,8 +152,8 @@ class PlainLines:
         self._line, self._column, self._started = "", 0, None
 
 
-def _finished(buffer: bytes) -> int:
-    """Return where an unfinished sequence begins, its length when there is none.
+def _find_unfinished(buffer: bytes) -> int:
+    """Return where an unfinished sequence begins, or the buffer's length when none does.
 
     A very long one is dropped: its rest reads as text.
     """
@@ -163,6 +163,7 @@ def _finished(buffer: bytes) -> int:
     return last if OPEN.fullmatch(buffer, last) else len(buffer)
 
 
-def _number(parameters: str) -> int:
+def _first_number(parameters: str) -> int:
+    """Return the first parameter; 0 when it is no number of at most 5 digits."""
     first = parameters.partition(";")[0]
     return int(first) if first.isdigit() and len(first) < 6 else 0

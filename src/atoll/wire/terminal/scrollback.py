@@ -151,7 +151,7 @@ class Scrollback:
             self._shared_place, self._shared = (offset, count), data
         if fresh_from is None or not self._fresh or not data:
             return data
-        return self._freshened(offset, data, fresh_from)
+        return self._patch_fresh(offset, data, fresh_from)
 
     def _scan(self, data: bytes) -> tuple[Query, ...]:
         queries = self._scanner.feed(data)
@@ -165,7 +165,8 @@ class Scrollback:
             self._fresh.append((query.start, self._ring.read(query.start, size)))
             self._ring.blank(query.start, query.end)
 
-    def _freshened(self, offset: int, data: bytes, fresh_from: int) -> bytes:
+    def _patch_fresh(self, offset: int, data: bytes, fresh_from: int) -> bytes:
+        """Return the data with queries at or after `fresh_from` as the program wrote them."""
         patched: bytearray | None = None
         for start, text in self._fresh:
             low, high = max(start, offset), min(start + len(text), offset + len(data))

@@ -67,7 +67,7 @@ def _effect(params: bytes) -> tuple[bool, tuple[tuple[str, str], ...]]:
     fields = params.decode("ascii", "replace").split(";")
     while fields:
         field = fields.pop(0)
-        number = _number(field)
+        number = _parse_number(field)
         if number == 0:
             fresh = True
             changes.clear()
@@ -104,7 +104,7 @@ def _take_colour(field: str, fields: list[str]) -> str:
     return ";".join([field, *taken])
 
 
-def _number(field: str) -> int:
+def _parse_number(field: str) -> int:
     """Return the leading number of a field; an empty one is 0, nonsense -1."""
     head = field.split(":", 1)[0]
     if not head:

@@ -430,7 +430,7 @@ _ASKED = msgspec.json.Decoder(NumberedRequest)
 _ANSWERED = msgspec.json.Decoder(NumberedAnswer)
 
 
-def _encoded(message: Any) -> bytes:
+def _encode_message(message: Any) -> bytes:
     wire = msgspec.json.encode(message)
     if len(wire) > MAX_MESSAGE_BYTES:
         raise Malformed(
@@ -444,7 +444,7 @@ def encode_request(
     number: int, request: Request, *, request_id: str = "", traceparent: str = ""
 ) -> bytes:
     """Encode a message as one datagram. Raises `Malformed` past `MAX_MESSAGE_BYTES`."""
-    return _encoded(NumberedRequest(number, request, request_id, traceparent))
+    return _encode_message(NumberedRequest(number, request, request_id, traceparent))
 
 
 def decode_request(wire: bytes) -> NumberedRequest:
@@ -468,7 +468,7 @@ def number_of(wire: bytes) -> int:
 
 def encode_answer(number: int, answer: Answer) -> bytes:
     """Encode a message as one datagram. Raises `Malformed` past `MAX_MESSAGE_BYTES`."""
-    return _encoded(NumberedAnswer(number, answer))
+    return _encode_message(NumberedAnswer(number, answer))
 
 
 def decode_answer(wire: bytes) -> NumberedAnswer:

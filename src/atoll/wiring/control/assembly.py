@@ -39,8 +39,8 @@ from atoll.adapters.workspaces.metadata_files import HomeMetadata
 from atoll.adapters.zygote.importer import ZygoteImporter
 from atoll.adapters.zygote.mount_grants import HomeGrants
 from atoll.adapters.zygote.own_keys import OwnKeys
-from atoll.domain.agents.agent import named
-from atoll.domain.agents.registry import allowed
+from atoll.domain.agents.agent import agents_by_name
+from atoll.domain.agents.registry import allowed_agents
 from atoll.ports import Store
 from atoll.ports.extension import Extension, ExtensionSetup
 from atoll.services.application import Application
@@ -61,8 +61,8 @@ from atoll.wiring.control.outside.issuers import open_issuers
 from atoll.wiring.control.overview.machine import examine
 from atoll.wiring.control.replicas import leadership_of
 from atoll.wiring.control.settings import ControlSettings, extension_options
-from atoll.wiring.control.telemetry import metered, watched
-from atoll.wiring.control.vaulting import held, open_vault
+from atoll.wiring.control.telemetry import meter_store, watch_installation
+from atoll.wiring.control.vaulting import lock_key, open_vault
 from atoll.zygote.host.home import Home
 from atoll.zygote.host.installation import read_installation
 
@@ -71,7 +71,7 @@ MAIN = "main"
 
 
 @asynccontextmanager
-async def assembled(
+async def assemble(
     settings: ControlSettings,
     telemetry: Telemetry = OFF,
     *,
@@ -89,7 +89,7 @@ async def assembled(
             storage.url_in(settings.home), storage.database_connections, storage.database_synced
         )
         opened = await stack.enter_async_context(open_store(stored))
-        store = metered(opened, telemetry)
+        store = meter_store(opened, telemetry)
         leadership = leadership_of(storage, store, replica)
         exchange = await open_exchange(settings.bus, stack)
         ground = Ground(
@@ -114,7 +114,7 @@ async def assembled(
             ground, ports, build_library(ground, library, settings=own), settings=own
         )
         await _take_over_logins(application, settings.home / "logins.json")
-        stack.enter_context(watched(application, store, telemetry))
+        stack.enter_context(watch_installation(application, store, telemetry))
         yield application
 
 
@@ -179,7 +179,7 @@ async def _library(
         await asyncio.to_thread(shelf.sweep)
         await asyncio.to_thread(kept.sweep)
     token = await asyncio.to_thread(load_or_make_token, settings.home / "token")
-    held(token)
+    lock_key(token)
     push = HttpPushSender(settings.home / "push.key", SystemClock(), settings.push)
     stack.push_async_callback(push.close)
     webhooks = HttpWebhookSender(settings.webhooks)
@@ -195,7 +195,7 @@ async def _library(
         webhooks,
         Forges(forges),
         ssh_machines(settings.home, Home(settings.home).tag),
-        bundled=profile_files.bundled(),
+        bundled=profile_files.read_builtin_profiles(),
         personal=partial(profile_files.personal, settings.home / "profiles"),
         drive=await open_drive(settings.drive, SystemClock(), stack),
     )
@@ -235,6 +235,6 @@ def _extension_setup(
 
 def _agents(settings: ControlSettings) -> tuple[wire.Agent, ...]:
     """Return the agents as runtimes receive them, under every name they answer to."""
-    known = named(allowed(settings.agents.agent_catalogue))
+    known = agents_by_name(allowed_agents(settings.agents.agent_catalogue))
     told = ((name, msgspec.convert(one, wire.Agent, from_attributes=True)) for name, one in known)
     return tuple(msgspec.structs.replace(one, name=name) for name, one in told)

@@ -54,7 +54,9 @@ def load_extensions(setup: ExtensionSetup, names: Collection[str], stack: AsyncE
     """Make every extension that is on; the stack closes them. `names` are those that come with
     Atoll. Raises `Invalid` or `Failed` for one of these that cannot be made."""
     choice = read_choice(setup.home)
-    extensions, missing_extensions = _own(setup, [*names, *choice.on], choice.off, stack)
+    extensions, missing_extensions = _load_own_extensions(
+        setup, [*names, *choice.on], choice.off, stack
+    )
 
     def note_troubles() -> None:
         troubles = {
@@ -103,7 +105,7 @@ def load_named(name: str, setup: ExtensionSetup, stack: AsyncExitStack) -> Exten
     return extension
 
 
-def _own(
+def _load_own_extensions(
     setup: ExtensionSetup,
     names: Collection[str],
     off: Collection[str],

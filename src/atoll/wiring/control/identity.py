@@ -12,7 +12,7 @@ from atoll.ports.outside.identity import IdentityProvider
 from atoll.services.ground import Ground
 from atoll.services.people.identity.sessions import PersonSessions
 from atoll.services.people.identity.settings import AuthSettings
-from atoll.wiring.control.vaulting import held
+from atoll.wiring.control.vaulting import lock_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ async def open_identity(
 
     secrets = await asyncio.to_thread(read_secrets, realms, environ)
     for secret in secrets.values():
-        held(secret)
+        lock_key(secret)
     provider = OidcProvider(clock, secrets, ProviderHttp())
     stack.push_async_callback(provider.close)
     return provider

@@ -25,7 +25,7 @@ from atoll.services.library.projects import Projects
 from atoll.services.library.repositories import Shelf
 from atoll.services.library.saved_work import SavedWork
 from atoll.services.library.workspaces import Workspaces
-from atoll.services.overview.machine import Examination, unexamined
+from atoll.services.overview.machine import Examination, refuse_examination
 from atoll.services.policies.network_boundary import NetworkBoundary
 from atoll.services.settings import ServiceSettings
 from atoll.wiring.control.exchange import Exchange
@@ -51,7 +51,7 @@ class LibraryPorts:
     exchange: Exchange | None = None
     identity: IdentityProvider | None = None
     drive: CloudDrive | None = None
-    examine: Examination = unexamined
+    examine: Examination = refuse_examination
 
 
 @dataclass(frozen=True, slots=True)

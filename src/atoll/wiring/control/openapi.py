@@ -33,30 +33,30 @@ def routes_only() -> Starlette:
     return create_app(cast(Application, _NoServices()))
 
 
-def text() -> str:
+def render_document() -> str:
     """Return the document, written so that a change shows as few changed lines."""
-    return _lines(document(routes_only())) + "\n"
+    return _format_json(document(routes_only())) + "\n"
 
 
-def _lines(value: object, *, depth: int = 0, taken: int = 0) -> str:
-    """Return JSON, a value a line where it fits: `taken` characters of its line are used."""
+def _format_json(value: object, *, depth: int = 0, taken: int = 0) -> str:
+    """Return JSON with one value a line where it fits; `taken` characters are used already."""
     flat = json.dumps(value, sort_keys=True, ensure_ascii=False)
     if depth + taken + len(flat) < LINE_CHARACTERS or not isinstance(value, dict | list):
         return flat
     edge = "\n" + " " * depth
     if isinstance(value, list):
-        items = [_lines(one, depth=depth + 1) for one in value]
+        items = [_format_json(one, depth=depth + 1) for one in value]
         return f"[{edge} " + f",{edge} ".join(items) + f"{edge}]"
     items = []
     for name, one in sorted(value.items()):
         key = json.dumps(name, ensure_ascii=False) + ": "
-        items.append(key + _lines(one, depth=depth + 1, taken=len(key)))
+        items.append(key + _format_json(one, depth=depth + 1, taken=len(key)))
     return f"{{{edge} " + f",{edge} ".join(items) + f"{edge}}}"
 
 
 def main(arguments: list[str]) -> int:
     """Write the files, or with `--check` report whether they are current (0 or 1)."""
-    made = (text(), _lines(event_schemas()) + "\n")
+    made = (render_document(), _format_json(event_schemas()) + "\n")
     stale = 0
     for path, wanted in zip(map(Path, arguments), made, strict=False):
         if "--check" not in arguments:

@@ -94,7 +94,7 @@ def control_pids(home: Home) -> list[int]:
 
 
 @contextmanager
-def present(
+def hold_presence(
     home: Path, bind: Bind, *, prepare: Callable[[], object], replica: str | None = None
 ) -> Iterator[Presence]:
     """Hold a control plane's lock and its listening sockets, and say so in `run/control.json`, or

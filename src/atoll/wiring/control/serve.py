@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.domain.errors import AtollError, Invalid
-from atoll.wiring.control.presence import Bind, Presence, is_alone, present
+from atoll.wiring.control.presence import Bind, Presence, hold_presence, is_alone
 from atoll.wiring.launch.start_link import StartLink
 from atoll.wiring.timeouts import mend_timeouts
 from atoll.zygote.host import kernel
@@ -144,7 +144,7 @@ def _main(said: argparse.Namespace, link: StartLink | None) -> int:
         if said.replica is not None and not settings.storage.shared:
             raise Invalid(REPLICA_NEEDS, field="replica")
         context = _tls_of(own)
-        with present(
+        with hold_presence(
             settings.home,
             Bind(own.host, own.port, secure=context is not None),
             # Who finds us must find the token too.
@@ -265,14 +265,14 @@ async def _serve(settings: "ControlSettings", opened: _Open, welcome: _Welcome) 
     from atoll.surfaces.http.app import create_app
     from atoll.surfaces.http.server.connections.open_requests import OpenRequests
     from atoll.surfaces.mcp.entry import McpEntry
-    from atoll.wiring.control.assembly import MAIN, assembled
+    from atoll.wiring.control.assembly import MAIN, assemble
     from atoll.wiring.control.reach import reach_of
 
     own = settings.server
     reach = reach_of(own, opened.presence.port)
     surface = _app_settings(settings, reach, here=opened.presence.url)
     alone = is_alone(settings.home, opened.replica)
-    assembly = assembled(
+    assembly = assemble(
         settings,
         surface.telemetry,
         replica=opened.replica or MAIN,

@@ -279,7 +279,7 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, object]:
         if not text:
             continue
         if name in _NUMBERS:
-            found[name] = _number(name, text)
+            found[name] = _parse_number(name, text)
         elif name in _LISTS:
             found[name] = [part.strip() for part in text.split(",")]
         else:
@@ -310,7 +310,7 @@ def _is_misspelt(name: str, setting: str) -> bool:
     return likeness >= CLOSE or sorted(name) == sorted(setting)
 
 
-def _number(name: str, text: str) -> int:
+def _parse_number(name: str, text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise Invalid(f"ATOLL_{name.upper()} is {text[:40]!r}, not a whole number", field=name)
     return int(text)

@@ -76,7 +76,7 @@ def metrics_access(settings: TelemetrySettings, home: Path) -> MetricsAccess | N
             return None
 
 
-def metered(store: SqlStore, telemetry: Telemetry) -> Store:
+def meter_store(store: SqlStore, telemetry: Telemetry) -> Store:
     """Return the store as it measures itself, where somebody reads that."""
     if not telemetry.metered:
         return store
@@ -84,7 +84,9 @@ def metered(store: SqlStore, telemetry: Telemetry) -> Store:
 
 
 @contextmanager
-def watched(application: Application, store: Store, telemetry: Telemetry) -> Iterator[None]:
+def watch_installation(
+    application: Application, store: Store, telemetry: Telemetry
+) -> Iterator[None]:
     """Have the state of the installation read at each scrape, and count unexpected errors, while
     the context lasts."""
     metrics = telemetry.metrics

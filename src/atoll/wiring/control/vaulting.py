@@ -19,15 +19,15 @@ def open_vault(settings: ControlSettings, environ: Mapping[str, str]) -> Envelop
     Blocking. Raises `Failed` with what is wrong with the keys."""
     if settings.vault.master_key_command:
         argv = settings.vault.master_key_command
-        return EnvelopeVault(lambda: from_command(argv), hold=held)
+        return EnvelopeVault(lambda: from_command(argv), hold=lock_key)
     text = environ.get(VARIABLE, "")
     if text:
-        return EnvelopeVault(lambda: read_keys(text.replace(";", "\n"), VARIABLE), hold=held)
+        return EnvelopeVault(lambda: read_keys(text.replace(";", "\n"), VARIABLE), hold=lock_key)
     file = KeyFile(settings.home / "master.key")
-    return EnvelopeVault(file.load, file.save, reload=file.reload, hold=held)
+    return EnvelopeVault(file.load, file.save, reload=file.reload, hold=lock_key)
 
 
-def held(value: bytes | str) -> None:
+def lock_key(value: bytes | str) -> None:
     """Keep a key out of swap and cores for the life of this process, and log where that fails."""
     if not lock_in_memory(value):
         _log.warning("a key could not be locked in memory: RLIMIT_MEMLOCK may be 0")

@@ -32,10 +32,10 @@ def finding(device: int, *, weighed: bool, places: Places) -> Finding:
     disk = (places.devices / number).resolve()
     if (disk / "partition").exists():
         disk = disk.parent
-        number = _text(disk / "dev").strip()
-    chosen = _CHOSEN.search(_text(disk / "queue" / "scheduler"))
+        number = _read_or_empty(disk / "dev").strip()
+    chosen = _CHOSEN.search(_read_or_empty(disk / "queue" / "scheduler"))
     scheduler = chosen[1] if chosen else "unknown"
-    costed = any(_is_on(_text(place), number) for place in places.costs)
+    costed = any(_is_on(_read_or_empty(place), number) for place in places.costs)
     if weighed and (costed or scheduler == "bfq"):
         return Finding("disk share", "ok", "each sandbox has the same share of the disk's time")
     name = disk.name if chosen else "DISK"
@@ -54,7 +54,8 @@ def _is_on(text: str, number: str) -> bool:
     return any(line[:1] == [number] and "enable=1" in line for line in lines)
 
 
-def _text(path: Path) -> str:
+def _read_or_empty(path: Path) -> str:
+    """Return a file's text; empty when it cannot be read."""
     try:
         return path.read_text()
     except OSError:

@@ -90,7 +90,7 @@ def findings(home: Path) -> Iterator[Finding]:
     except AtollError as err:
         yield Finding("docker", "warn", err.message, "See docs/run/docker.md.")
         return
-    yield from _judged(settings.docker.docker_host, version, info)
+    yield from _check_daemon(settings.docker.docker_host, version, info)
 
 
 async def _look(host: str) -> "tuple[Version, Info]":
@@ -103,7 +103,8 @@ async def _look(host: str) -> "tuple[Version, Info]":
         await engine.close()
 
 
-def _judged(host: str, version: "Version", info: "Info") -> Iterator[Finding]:
+def _check_daemon(host: str, version: "Version", info: "Info") -> Iterator[Finding]:
+    """Yield the findings about a Docker daemon."""
     if info.has("rootless"):
         text = "it is rootless: the uids of its containers are not ours to know"
         yield Finding("docker", "fail", text, "Point docker_host to a daemon run by root.")

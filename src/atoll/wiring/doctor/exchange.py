@@ -47,11 +47,11 @@ def findings(home: Path) -> Iterator[Finding]:
 
 async def _look(own: BusSettings) -> str:
     """Return what there is. Raises `Unavailable` or `Failed`, and `ImportError`."""
-    from atoll.adapters.bus.jetstream import described
+    from atoll.adapters.bus.jetstream import describe_bus
     from atoll.adapters.bus.nats_link import NatsLink
 
     connection = await NatsLink(own).open()
     try:
-        return f"{own.shown}: {await described(connection, own)}"
+        return f"{own.shown}: {await describe_bus(connection, own)}"
     finally:
         await connection.close()

@@ -71,7 +71,7 @@ def findings(home: Path) -> Iterator[Finding]:
     except AtollError as err:
         yield Finding(NAME, "warn", err.message, "See docs/run/microvm.md.")
         return
-    why = image.record.no_kvm or _closed()
+    why = image.record.no_kvm or _explain_closed_kvm()
     if why:
         yield Finding(NAME, "warn", f"machines are emulated and slow: {why}", _BUILD)
     else:
@@ -85,8 +85,8 @@ def _is_on(home: Path) -> bool:
         return False  # another check says what is wrong with the settings
 
 
-def _closed() -> str:
-    """Return why the control plane, which is not root, may not open KVM's device."""
+def _explain_closed_kvm() -> str:
+    """Return why the control plane, which is not root, may not open KVM; empty if it may."""
     from atoll.adapters.extensions.microvm.image import KVM, unusable_kvm
 
     if os.geteuid() != 0 or not KVM.exists():

@@ -38,7 +38,7 @@ from atoll.zygote.jobs.programs import bwrap_version, find_bwrap
 from atoll.zygote.records.uids import FIRST_UID
 from atoll.zygote.wall import control_group, hierarchies, landlock
 from atoll.zygote.wall.confinement import MISSING, describe_landlock
-from atoll.zygote.wall.covers import closed_to_others, covers
+from atoll.zygote.wall.covers import closed_to_others, find_covers
 from atoll.zygote.wall.seccomp import ARCHITECTURES
 
 LITTLE_DISK_BYTES = 5 * 2**30
@@ -70,7 +70,7 @@ def findings(home: Home) -> list[Finding]:
         lambda: _memory(report),
         lambda: _runtimes(report),
         lambda: _control(home, report),
-        lambda: _covered(home),
+        lambda: _private_folders(home),
         lambda: docker_host.findings(home.root),
         lambda: microvm.findings(home.root),
         lambda: _disk(home, report),
@@ -103,7 +103,7 @@ def _machine() -> Iterator[Finding]:
 
 
 def _user_namespaces() -> Iterator[Finding]:
-    if _text(_APPARMOR).strip() == "1":
+    if _read_or_empty(_APPARMOR).strip() == "1":
         yield Finding(
             "AppArmor",
             "warn",
@@ -173,7 +173,7 @@ def _init() -> Iterator[Finding]:
 
 
 def _system_calls() -> Iterator[Finding]:
-    known = _text(Path("/proc/sys/kernel/seccomp/actions_avail")).split()
+    known = _read_or_empty(Path("/proc/sys/kernel/seccomp/actions_avail")).split()
     if "errno" in known:
         yield Finding(
             "system calls",
@@ -253,14 +253,14 @@ def _disk_images() -> Iterator[Finding]:
 
 
 def _terminals() -> Iterator[Finding]:
-    most = _text(Path("/proc/sys/kernel/pty/max")).strip()
-    used = _text(Path("/proc/sys/kernel/pty/nr")).strip()
+    most = _read_or_empty(Path("/proc/sys/kernel/pty/max")).strip()
+    used = _read_or_empty(Path("/proc/sys/kernel/pty/nr")).strip()
     yield Finding("terminals", "ok", f"{used} of {most} PTYs of this machine are used")
 
 
 def _files() -> Iterator[Finding]:
     """Compare what one sandbox of default limits may open with what all processes may."""
-    most = int(_text(Path("/proc/sys/fs/file-max")).strip() or 0)
+    most = int(_read_or_empty(Path("/proc/sys/fs/file-max")).strip() or 0)
     wanted = DEFAULT_PIDS * DEFAULT_FILES
     text = f"{most} open at once on this machine; a sandbox may have {wanted}"
     if most > wanted:
@@ -277,7 +277,7 @@ def _files() -> Iterator[Finding]:
 def _cores() -> Iterator[Finding]:
     """Check where the kernel sends core dumps. A pipe or socket is not bounded by RLIMIT_CORE
     (core(5))."""
-    pattern = _text(_CORE_PATTERN).strip()
+    pattern = _read_or_empty(_CORE_PATTERN).strip()
     if pattern[:1] in {"|", "@"}:
         yield Finding(
             "cores",
@@ -295,7 +295,10 @@ def _zygote(report: wire.Reported | None) -> Iterator[Finding]:
     if report is None:
         yield Finding("zygote", "warn", "it does not run", "`atoll up` starts it.")
         return
-    ours, its = _text(Path("/proc/self/cgroup")), _text(Path(f"/proc/{report.pid}/cgroup"))
+    ours, its = (
+        _read_or_empty(Path("/proc/self/cgroup")),
+        _read_or_empty(Path(f"/proc/{report.pid}/cgroup")),
+    )
     if ours == its:
         yield Finding(
             "zygote",
@@ -353,10 +356,10 @@ def _control(home: Home, report: wire.Reported | None) -> Iterator[Finding]:
             yield Finding(name, "ok", text)
 
 
-def _covered(home: Home) -> Iterator[Finding]:
+def _private_folders(home: Home) -> Iterator[Finding]:
     if os.geteuid() != 0:
         return
-    for cover in covers(own_places(home.root), closed_to_others):
+    for cover in find_covers(own_places(home.root), closed_to_others):
         shown = ", ".join(map(str, cover.needed))
         yield Finding(
             "private folders",
@@ -427,7 +430,8 @@ def _git() -> Iterator[Finding]:
         yield Finding("git", "ok", "is here")
 
 
-def _text(path: Path) -> str:
+def _read_or_empty(path: Path) -> str:
+    """Return a file's text; empty when it cannot be read."""
     try:
         return path.read_text()
     except OSError:

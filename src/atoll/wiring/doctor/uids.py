@@ -43,7 +43,7 @@ def uid_findings(home: Home, report: wire.Reported | None) -> Iterator[Finding]:
         )
         yield _apart()
         return
-    yield _shared()
+    yield _shared_pools()
 
 
 def _lacking(home: Home) -> MissingSubordinates | None:
@@ -54,7 +54,7 @@ def _lacking(home: Home) -> MissingSubordinates | None:
     return None
 
 
-def _shared() -> Finding:
+def _shared_pools() -> Finding:
     return Finding(
         "your uid's pools",
         "warn",

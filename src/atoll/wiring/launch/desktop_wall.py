@@ -177,14 +177,14 @@ async def _address(process: asyncio.subprocess.Process, log: Path) -> str:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(START_SECONDS):
             while process.returncode is None:
-                for line in _words(log).splitlines():
+                for line in _read_log(log).splitlines():
                     if line.startswith(LISTENS):
                         return f"http://{line.removeprefix(LISTENS)}"
                 await asyncio.sleep(0.05)
-    raise Failed(f"the runtime did not start: {_words(log)[-500:]}")
+    raise Failed(f"the runtime did not start: {_read_log(log)[-500:]}")
 
 
-def _words(log: Path) -> str:
+def _read_log(log: Path) -> str:
     return log.read_text(errors="replace")
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from atoll.zygote.disk.own_places import own_places
 from atoll.zygote.disk.storage import enter_private_mounts
-from atoll.zygote.wall.covers import closed_to_others, covers, mount_cover
+from atoll.zygote.wall.covers import closed_to_others, find_covers, mount_cover
 
 
 def enter(home: Path) -> None:
     """Enter a mount namespace of our own and cover what is closed. As root only; raises
     `OSError` where the kernel refuses."""
-    wanted = covers(own_places(home), closed_to_others)
+    wanted = find_covers(own_places(home), closed_to_others)
     enter_private_mounts()
     for cover in wanted:
         mount_cover(cover)
@@ -25,5 +25,5 @@ def enter(home: Path) -> None:
 def enter_if_closed(home: Path) -> None:
     """Do the same where something is closed. Elsewhere a process that mounts nothing itself, such
     as the control plane, needs no privilege for it."""
-    if covers(own_places(home), closed_to_others):
+    if find_covers(own_places(home), closed_to_others):
         enter(home)

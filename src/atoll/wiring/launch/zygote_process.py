@@ -74,7 +74,7 @@ def _answer(link: socket.socket, deadline: float) -> wire.Answer | None:
     return None
 
 
-def running(home: Home) -> int | None:
+def zygote_pid(home: Home) -> int | None:
     """Return the zygote's pid; None when there is none."""
     answer = ask(home, wire.Report())
     return answer.pid if isinstance(answer, wire.Reported) else None
@@ -190,7 +190,7 @@ def environment() -> dict[str, str]:
 
 def end(home: Home) -> None:
     """Send SIGTERM and wait; its sandboxes end with it. Raises `Failed` when it does not end."""
-    pid = running(home)
+    pid = zygote_pid(home)
     if pid is None:
         return
     stood = hierarchies.hierarchies(Path(f"/proc/{pid}"))

@@ -96,10 +96,10 @@ def run(
     loop = Loop()
     server: ZygoteServer
 
-    def ended(death: wire.Ended) -> None:
+    def broadcast_end(death: wire.Ended) -> None:
         server.broadcast(death)
 
-    boxes = Boxes(Starts(loop, host, partial(uids.take, 2)), ended, kept, pool_size)
+    boxes = Boxes(Starts(loop, host, partial(uids.take, 2)), broadcast_end, kept, pool_size)
     importer = BundleImporter(home, programs, control_uid)
     server = ZygoteServer(loop, boxes, importer, partial(_report, host))
     listener = bind(str(home.socket), control_uid)

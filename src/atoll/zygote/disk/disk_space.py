@@ -39,7 +39,7 @@ def measure_disk_space(home: Home, low_disk_mb: int) -> DiskSpace:
     disk = os.statvfs(home.boxes)
     size = disk.f_blocks * disk.f_frsize
     low = min(low_disk_mb * MIB, size * LOW_PERCENT // 100)
-    return DiskSpace(disk.f_bavail * disk.f_frsize, low, _promised(home))
+    return DiskSpace(disk.f_bavail * disk.f_frsize, low, _unallocated_bytes(home))
 
 
 def check_disk_space(home: Home, low_disk_mb: int) -> None:
@@ -57,7 +57,8 @@ def check_disk_space(home: Home, low_disk_mb: int) -> None:
     raise LimitReached(why)
 
 
-def _promised(home: Home) -> int:
+def _unallocated_bytes(home: Home) -> int:
+    """Return the bytes that sandboxes' sparse images may still take from the disk."""
     promised = 0
     for folder in home.boxes.iterdir():
         try:

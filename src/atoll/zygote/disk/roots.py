@@ -82,7 +82,7 @@ def mount_root(home: Home, root: Root, places: BoxPlaces, *, uid: int | None) ->
         return ()
     root_mount_path(places).mkdir(mode=0o711, exist_ok=True)
     with contextlib.ExitStack() as held:
-        layers = [_close_later(held, _open(home, layer)) for layer in root.layers]
+        layers = [_close_later(held, _open_layer(home, layer)) for layer in root.layers]
         if not root.writable:
             _mount_read_only(root, layers, places)
             return ()
@@ -113,7 +113,7 @@ def root_argv(root: Root, places: BoxPlaces, *, privileged: bool) -> Iterator[st
         yield from ("--ro-overlay", root.target)
 
 
-def _open(home: Home, layer: Path) -> int:
+def _open_layer(home: Home, layer: Path) -> int:
     """Open a layer. Trees are in directories of the control plane's, so no link is followed on the
     way."""
     if layer.is_relative_to(home.images):

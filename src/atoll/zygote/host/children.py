@@ -82,13 +82,13 @@ class Loop:
         waker.setblocking(False)
         terminate = False
 
-        def asked(number: int, _frame: object) -> None:
+        def note_signal(number: int, _frame: object) -> None:
             nonlocal terminate
             terminate = terminate or number != signal.SIGCHLD
 
         old = signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
         for number in (signal.SIGCHLD, *TERMINATIONS):
-            signal.signal(number, asked)
+            signal.signal(number, note_signal)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, TERMINATIONS)
         self.watch(woken.fileno(), lambda: _drain(woken))
         self._reap()

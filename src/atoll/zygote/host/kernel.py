@@ -99,7 +99,8 @@ class _OpenHow(ctypes.Structure):
     )
 
 
-def _checked(call: str, result: int, *names: str) -> int:
+def _check_call(call: str, result: int, *names: str) -> int:
+    """Return the result of a call. Raises `OSError` when it is negative."""
     if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, f"{call}({', '.join(names)}): {os.strerror(code)}")
@@ -115,12 +116,12 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, *, data: str
         ctypes.c_ulong(flags),
         data.encode() or None,
     )
-    _checked("mount", result, source, target)
+    _check_call("mount", result, source, target)
 
 
 def unmount(target: str) -> None:
     """Call umount2(2) lazily: current users of the mount keep it until they are done."""
-    _checked("umount2", _libc.umount2(os.fsencode(target), MNT_DETACH), target)
+    _check_call("umount2", _libc.umount2(os.fsencode(target), MNT_DETACH), target)
 
 
 def open_tree(folder: int, *, recursive: bool = False) -> int:
@@ -164,17 +165,17 @@ def open_in_root(root: int, path: str) -> int:
 def call(name: str, number: int, *arguments: object) -> int:
     """Make the system call of this number; `name` is for the error."""
     result: int = _libc.syscall(ctypes.c_long(number), *arguments)
-    return _checked(name, result)
+    return _check_call(name, result)
 
 
 def unshare(flags: int) -> None:
     """Call unshare(2)."""
-    _checked("unshare", _libc.unshare(flags))
+    _check_call("unshare", _libc.unshare(flags))
 
 
 def setns(fd: int, kind: int) -> None:
     """Call setns(2)."""
-    _checked("setns", _libc.setns(fd, kind))
+    _check_call("setns", _libc.setns(fd, kind))
 
 
 def errno_in_child(act: Callable[[], None]) -> int:
@@ -196,17 +197,18 @@ def errno_in_child(act: Callable[[], None]) -> int:
 def entered_mounts(namespace: int) -> contextlib.AbstractContextManager[None]:
     """Use the mounts of another mount namespace for a moment. Leaves the working directory at
     `/`; a process without other threads only. Raises `OSError`."""
-    return _entered(namespace, "mnt", CLONE_NEWNS)
+    return _enter_namespace(namespace, "mnt", CLONE_NEWNS)
 
 
 def entered_network(namespace: int) -> contextlib.AbstractContextManager[None]:
     """Use another network namespace for a moment; a process without other threads only. Raises
     `OSError`."""
-    return _entered(namespace, "net", CLONE_NEWNET)
+    return _enter_namespace(namespace, "net", CLONE_NEWNET)
 
 
 @contextlib.contextmanager
-def _entered(namespace: int, name: str, kind: int) -> Iterator[None]:
+def _enter_namespace(namespace: int, name: str, kind: int) -> Iterator[None]:
+    """Work in a namespace while the context lasts."""
     own = os.open(f"/proc/self/ns/{name}", os.O_RDONLY | os.O_CLOEXEC)
     try:
         setns(namespace, kind)
@@ -226,7 +228,7 @@ def owner_of_namespace(fd: int) -> int:
 def prctl(option: int, value: int) -> None:
     """Call prctl(2) with one argument."""
     result = _libc.prctl(option, ctypes.c_ulong(value), *([ctypes.c_ulong(0)] * 3))
-    _checked("prctl", result, str(option))
+    _check_call("prctl", result, str(option))
 
 
 def name_process(name: str) -> None:
@@ -331,10 +333,10 @@ def filter_calls(number: int, instructions: bytes) -> None:
 def map_for_reading(fd: int, size: int) -> int:
     """Map the first `size` bytes of a file privately and return the address (mmap(2))."""
     place = _libc.mmap(None, size, _PROT_READ, _MAP_PRIVATE, fd, 0)
-    _checked("mmap", -1 if place == _MAP_FAILED else 0, str(fd))
+    _check_call("mmap", -1 if place == _MAP_FAILED else 0, str(fd))
     return int(place)
 
 
 def advise(place: int, size: int, advice: int) -> None:
     """Call madvise(2)."""
-    _checked("madvise", _libc.madvise(place, size, advice), hex(place))
+    _check_call("madvise", _libc.madvise(place, size, advice), hex(place))

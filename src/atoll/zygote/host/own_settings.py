@@ -55,14 +55,14 @@ def read_own_settings(home: Home) -> OwnSettings:
     return OwnSettings(
         mount_roots=_texts(found.get("mount_roots")),
         share_memory=found.get("share_memory") is True,
-        low_disk_mb=_number(found.get("low_disk_mb"), DEFAULT_LOW_DISK_MB),
-        runtime_memory_mb=_number(
+        low_disk_mb=_number_or_default(found.get("low_disk_mb"), DEFAULT_LOW_DISK_MB),
+        runtime_memory_mb=_number_or_default(
             found.get("runtime_memory_mb"), DEFAULT_RUNTIME_MEMORY_MB, least=MIN_RUNTIME_MEMORY_MB
         ),
-        runtime_tasks=_number(
+        runtime_tasks=_number_or_default(
             found.get("runtime_tasks"), DEFAULT_RUNTIME_TASKS, least=MIN_RUNTIME_TASKS
         ),
-        control_memory_mb=_number(
+        control_memory_mb=_number_or_default(
             found.get("control_memory_mb"), DEFAULT_CONTROL_MEMORY_MB, least=MIN_CONTROL_MEMORY_MB
         ),
     )
@@ -72,7 +72,7 @@ def _texts(found: Any) -> tuple[str, ...]:
     return tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
 
 
-def _number(found: Any, usual: int, *, least: int = 0) -> int:
+def _number_or_default(found: Any, usual: int, *, least: int = 0) -> int:
     fits = isinstance(found, int) and not isinstance(found, bool) and found >= least
     return found if fits else usual
 

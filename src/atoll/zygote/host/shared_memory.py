@@ -89,7 +89,7 @@ class SharedMemory:
         if library is None or objects is None:
             return
         ranges, self._size = _shareable()
-        counts = _private((self._size // _WORD_BYTES) // _BITS_A_BYTE)
+        counts = _map_private((self._size // _WORD_BYTES) // _BITS_A_BYTE)
         library.shared_memory_mark(ranges, len(ranges), objects, len(objects), counts)
         file = os.memfd_create(NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
@@ -118,7 +118,7 @@ class SharedMemory:
         library = self._library
         if library is None or self._pagemap < 0 or not _is_single_threaded():
             return 0
-        ranges = _shared()
+        ranges = _find_shared_ranges()
         pages: int = library.shared_memory_settle(
             ranges, len(ranges), self._given, self._counts, self._pagemap
         )
@@ -154,7 +154,7 @@ def _is_single_threaded() -> bool:
     return len(list(_TASKS.iterdir())) == 1
 
 
-def _private(size: int) -> ctypes.Array[ctypes.c_ubyte]:
+def _map_private(size: int) -> ctypes.Array[ctypes.c_ubyte]:
     """Return zeroed private memory, which no other process ever sees changed."""
     memory = mmap.mmap(-1, max(1, size), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     return (ctypes.c_ubyte * len(memory)).from_buffer(memory)
@@ -230,7 +230,7 @@ def _shareable() -> tuple[ctypes.Array[_Range], int]:
     return _ranges(ranges), size
 
 
-def _shared() -> ctypes.Array[_Range]:
+def _find_shared_ranges() -> ctypes.Array[_Range]:
     """Return the ranges still mapped from the file. Memory unmapped since may hold anything."""
     return _ranges(
         (start, end - start, place)

@@ -133,19 +133,20 @@ class BundleImporter:
                 inner = os.open(name, _FOLDER, dir_fd=at)
                 os.close(at)
                 at = inner
-                self._own(at, name)
+                self._check_owner(at, name)
                 os.fchmod(at, 0o711)
             fd = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | flags, dir_fd=at)
         finally:
             os.close(at)
         try:
-            self._own(fd, last)
+            self._check_owner(fd, last)
         except Failed:
             os.close(fd)
             raise
         return fd
 
-    def _own(self, fd: int, name: str) -> None:
+    def _check_owner(self, fd: int, name: str) -> None:
+        """Check that the control plane owns a file, and that it has one link. Raises `Failed`."""
         found = os.fstat(fd)
         folder = stat.S_ISDIR(found.st_mode)
         if found.st_uid != self.control_uid or not (folder or found.st_nlink == 1):

@@ -85,13 +85,13 @@ class SudoCommands:
 
     def _run(self, entry: SandboxEntry, asked: wire.RunCommand) -> None:
         try:
-            start = self._checked(entry, asked)
+            start = self._check_command(entry, asked)
             self._enter(entry, start, asked)
         except (AtollError, OSError) as err:
             why = err.message if isinstance(err, AtollError) else f"it cannot be begun: {err}"
             _report_end(entry, wire.CommandEnded(asked.number, NOT_ENTERED, why))
 
-    def _checked(self, entry: SandboxEntry, asked: wire.RunCommand) -> Start:
+    def _check_command(self, entry: SandboxEntry, asked: wire.RunCommand) -> Start:
         """Return the request that started the sandbox, if it allows the command. Raises an error
         with the reason otherwise."""
         start = entry.start
@@ -117,12 +117,15 @@ class SudoCommands:
         child = self.loop.fork(
             partial(self._become, entry, start, asked),
             lambda packet, _fds: said.append(packet),
-            lambda status: self._ended(entry, asked.number, status, said=said),
+            lambda status: self._finish_run(entry, asked.number, status, said=said),
         )
         entry.sudo_runs[asked.number] = child
         self.loop.call_later(SECONDS, lambda: _pass_signal(_run_of(entry, asked.number, child), 0))
 
-    def _ended(self, entry: SandboxEntry, number: int, status: int, *, said: list[bytes]) -> None:
+    def _finish_run(
+        self, entry: SandboxEntry, number: int, status: int, *, said: list[bytes]
+    ) -> None:
+        """Report how a command ended."""
         os.close(entry.sudo_runs.pop(number).pidfd)
         code = os.waitstatus_to_exitcode(status)
         why = said[0].decode(errors="replace") if said else ""

@@ -39,7 +39,11 @@ class Counter:
             ) from err
         with os.fdopen(handle, "r+") as counter:
             fcntl.flock(counter, fcntl.LOCK_EX)
-            first = max(self.first, _number(counter.read()), _number(_text(self.home_file)))
+            first = max(
+                self.first,
+                _parse_number(counter.read()),
+                _parse_number(_read_or_empty(self.home_file)),
+            )
             if first + count > self.last:
                 raise LimitReached(
                     f"all uids up to {self.last} have been given out on this machine"
@@ -71,11 +75,12 @@ class Reserve:
         return taken
 
 
-def _number(text: str) -> int:
+def _parse_number(text: str) -> int:
     return int(text) if text.strip().isdecimal() else 0
 
 
-def _text(path: Path) -> str:
+def _read_or_empty(path: Path) -> str:
+    """Return a file's text; empty when there is no file."""
     try:
         return path.read_text()
     except FileNotFoundError:

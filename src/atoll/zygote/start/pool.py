@@ -85,7 +85,9 @@ class Pool:
         if self.count == 0 or request.mounts:
             return None  # host folders are never kept open without a sandbox that uses them
         self._note_demand(request)
-        found = next((pooled for pooled in self._sandboxes if self._fits(pooled, request)), None)
+        found = next(
+            (pooled for pooled in self._sandboxes if self._can_serve(pooled, request)), None
+        )
         if found is None:
             return None
         self._sandboxes.remove(found)
@@ -143,7 +145,8 @@ class Pool:
         identities = tuple((each.st_dev, each.st_ino) for each in found)
         return PoolShape(template, etc_tree(self.starts.host.home.roots), identities)
 
-    def _fits(self, pooled: PooledSandbox, request: wire.Start) -> bool:
+    def _can_serve(self, pooled: PooledSandbox, request: wire.Start) -> bool:
+        """Report whether a pooled sandbox can serve a request."""
         if pooled.entry.phase is not Phase.RUNNING or pooled.shape.request != self._template(
             request
         ):

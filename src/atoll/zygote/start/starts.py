@@ -82,7 +82,7 @@ class Starts:
             entry.record.sandbox_uid,
             entry.record.runtime_uid,
             wait_seconds=order.wait_seconds,
-            link=_keyed(order.link, entry.record),
+            link=_with_key(order.link, entry.record),
             for_pool=for_pool,
         )
         entry.child = self.loop.fork(
@@ -167,7 +167,8 @@ class Starts:
             )
 
 
-def _keyed(link: Link | None, known: record.SandboxRecord) -> Link | None:
+def _with_key(link: Link | None, known: record.SandboxRecord) -> Link | None:
+    """Return the link with the key of a sandbox's record."""
     return None if link is None else msgspec.structs.replace(link, key=known.link_key)
 
 

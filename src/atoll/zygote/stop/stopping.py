@@ -51,7 +51,7 @@ def begin_stop(
         detach(fds | teardown.engine_mounts.descriptors | host.namespaces)
         channel.send(msgspec.json.encode(tear_down(teardown)))
 
-    def ended(_status: int) -> None:
+    def finish_teardown(_status: int) -> None:
         for door in entry.doors:
             door.close()
         for fd in (*entry.inside_pidfds, *([] if pidfd is None else [pidfd])):
@@ -62,7 +62,7 @@ def begin_stop(
     child = loop.fork(
         run_teardown,
         lambda packet, _fds: found.append(msgspec.json.decode(packet, type=TeardownResult)),
-        ended,
+        finish_teardown,
     )
     os.close(child.pidfd)
 

@@ -79,7 +79,7 @@ def _end(
     keep: bool,
 ) -> SandboxTeardown:
     """End the processes of the sandbox in folder `name`."""
-    fds = _living(known)
+    fds = _open_pidfds(known)
     teardown = SandboxTeardown(
         places=engine_mounts.home.box(name),
         groups=groups.paths(known.group_name),
@@ -95,7 +95,7 @@ def _end(
     return teardown
 
 
-def _living(known: record.SandboxRecord) -> list[int]:
+def _open_pidfds(known: record.SandboxRecord) -> list[int]:
     """Return pidfds of its running processes, without those whose pid was used again."""
     if known.boot_id != record.boot_id():
         return []

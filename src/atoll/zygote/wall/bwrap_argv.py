@@ -168,7 +168,7 @@ def _own_files(wall: WallOptions) -> Iterator[str]:
 def _init(programs: Programs, wall: WallOptions) -> Iterator[str]:
     yield from ("--ro-bind", str(programs.init_file), INSIDE_INIT)
     yield from ("--remount-ro", "/dev")
-    for place in _closed(wall.root):
+    for place in _paths_to_close(wall.root):
         yield from ("--remount-ro", place)
     yield from ("--chdir", "/", "--")
     yield INSIDE_INIT
@@ -176,7 +176,7 @@ def _init(programs: Programs, wall: WallOptions) -> Iterator[str]:
     yield from init_options(netlink=wall.netlink, nproc=wall.nproc, files=wall.files)
 
 
-def _closed(root: Root | None) -> tuple[str, ...]:
+def _paths_to_close(root: Root | None) -> tuple[str, ...]:
     """Return the paths that become read-only last."""
     if root is None or not root.whole:
         return ("/",)

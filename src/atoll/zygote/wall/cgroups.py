@@ -177,10 +177,10 @@ def prepare(tag: str) -> Groups:
         bases.append((hierarchy.version, base))
         given[base] = handed
     gives = frozenset[str]().union(*given.values())
-    return Groups(tuple(_needed(bases, given)), gives)
+    return Groups(tuple(_drop_needless(bases, given)), gives)
 
 
-def _needed(bases: list[_Base], given: dict[Path, frozenset[str]]) -> list[_Base]:
+def _drop_needless(bases: list[_Base], given: dict[Path, frozenset[str]]) -> list[_Base]:
     """Return the bases without a v2 one that only adds a kill which v1 has too: joining it costs
     every start a grace period of the kernel."""
     freezable = any(version == 1 and "freezer" in given[base] for version, base in bases)

@@ -23,7 +23,7 @@ class Cover:
     needed: tuple[Path, ...]
 
 
-def covers(needed: Iterable[Path], closed: Callable[[Path], bool]) -> list[Cover]:
+def find_covers(needed: Iterable[Path], closed: Callable[[Path], bool]) -> list[Cover]:
     """Return the outermost closed ancestors of the needed paths."""
     found: dict[Path, list[Path]] = {}
     for path in needed:

@@ -80,14 +80,14 @@ def paths(groups: Groups, name: str) -> list[Path]:
 
 def ran_out(groups: Groups, name: str) -> bool:
     """Return whether the kernel killed a process in the groups because memory ran out."""
-    lines = (line.split() for group in paths(groups, name) for line in _lines(group, _EVENTS))
+    lines = (line.split() for group in paths(groups, name) for line in _read_lines(group, _EVENTS))
     return any(key == "oom_kill" and count != "0" for key, count in lines)
 
 
 def usage(groups: Groups) -> tuple[int, ...]:
     """Return the memory in bytes of each existing runtime."""
     found = (group for _version, base in groups.bases for group in base.glob(f"*{SUFFIX}"))
-    return tuple(int(line) for group in found for line in _lines(group, _USAGE))
+    return tuple(int(line) for group in found for line in _read_lines(group, _USAGE))
 
 
 def _open_first(made: list[Path], names: tuple[str, ...]) -> int | None:
@@ -105,7 +105,8 @@ def _figure(file: int | None) -> int | None:
     return None
 
 
-def _lines(group: Path, names: tuple[str, str]) -> list[str]:
+def _read_lines(group: Path, names: tuple[str, str]) -> list[str]:
+    """Return the lines of the first of these files that can be read."""
     for name in names:
         with contextlib.suppress(OSError):
             return (group / name).read_text().splitlines()

@@ -29,7 +29,7 @@ from atoll.domain.wall.system_calls import (
     SOCKETS,
     TERMINAL_REQUESTS,
     THREAD_AND_FILES,
-    denied,
+    denied_calls,
 )
 from atoll.zygote.wall.bpf import (
     ARCHITECTURE_OFFSET,
@@ -107,7 +107,7 @@ def _refuse_foreign_calls(program: FilterProgram, architecture: Architecture) ->
 
 
 def _find_denied(program: FilterProgram, architecture: Architecture, *, debug: bool) -> None:
-    for numbers in denied(debug=debug).values():
+    for numbers in denied_calls(debug=debug).values():
         number = numbers[architecture.column]
         if number is not None:
             program.if_equal(number, "denied")

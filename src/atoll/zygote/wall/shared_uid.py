@@ -34,14 +34,14 @@ def most_files(asked: int | None) -> int:
 def bound_inotify(init_pid: int) -> tuple[str, ...]:
     """Limit inotify(7) for the sandbox of `init_pid`, from outside. Returns what is missing."""
 
-    def bound() -> None:
+    def write_bounds() -> None:
         network = os.open(f"/proc/{init_pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         kernel.setns(kernel.owner_of_namespace(network), kernel.CLONE_NEWUSER)
         for name in _BOUNDS:
             most = int(Path(f"/proc/sys/fs/inotify/max_user_{name[8:]}").read_text())
             Path(f"/proc/sys/user/max_{name}").write_text(str(max(1, most // SHARE)))
 
-    code = kernel.errno_in_child(bound)
+    code = kernel.errno_in_child(write_bounds)
     if code == 0:
         return ()
     return (f"inotify: one sandbox can take all of this user's watchers ({os.strerror(code)})",)

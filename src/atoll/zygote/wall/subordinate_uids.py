@@ -22,7 +22,7 @@ from atoll.zygote.disk.storage import enter_private_mounts
 from atoll.zygote.host import kernel
 from atoll.zygote.host.user_namespaces import held_namespace, write_maps
 from atoll.zygote.records.uids import Counter
-from atoll.zygote.wall.covers import closed_to_others, covers, mount_cover
+from atoll.zygote.wall.covers import closed_to_others, find_covers, mount_cover
 
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 PROGRAMS = ("newuidmap", "newgidmap")
@@ -125,7 +125,7 @@ class UidSwitch:
         """Make the needed paths reachable and drop to the uid, permanently. Raises `Failed`,
         `OSError`."""
         number = self.subordinates.inside(self.uid)
-        for cover in covers(self.needed(), closed_to_others):
+        for cover in find_covers(self.needed(), closed_to_others):
             mount_cover(cover)
         kernel.drop_to(number)
 
@@ -222,13 +222,13 @@ def _map_all(outer: int, pid: int, count: int) -> None:
 
 
 def _bound_watchers(outer: int) -> None:
-    def bound() -> None:
+    def write_bounds() -> None:
         kernel.setns(outer, kernel.CLONE_NEWUSER)
         for name in _WATCHERS:
             most = int(Path(f"/proc/sys/fs/inotify/max_user_{name[8:]}").read_text())
             Path(f"/proc/sys/user/max_{name}").write_text(str(max(1, most // ALL_SANDBOXES_SHARE)))
 
-    _in_child("the bound of inotify", bound)
+    _in_child("the bound of inotify", write_bounds)
 
 
 def _in_child(what: str, act: Callable[[], None]) -> None:

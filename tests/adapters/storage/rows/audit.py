@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from atoll.domain.audit import BEGINNING, Checkpoint, spelled, verify
+from atoll.domain.audit import BEGINNING, Checkpoint, spell_time, verify
 from atoll.domain.event import EventDraft
 from atoll.domain.ids import PERSONAL_ORG, EventId, OrgId
 from atoll.domain.people.principal import LOCAL_PERSON, CallOrigin
@@ -80,7 +80,7 @@ async def check_chain_goes_on_from_its_checkpoint(store: Store) -> None:
         last = await rows.audit.newest_before(PERSONAL_ORG, before)
         assert last is not None
         assert last.n == 3
-        point = Checkpoint(PERSONAL_ORG, last.n, last.hash, spelled(NOW), "key", "00")
+        point = Checkpoint(PERSONAL_ORG, last.n, last.hash, spell_time(NOW), "key", "00")
         assert await rows.audit.drop(point) == 3
         assert await rows.audit.checkpoint(PERSONAL_ORG) == point
         everything = await rows.audit.head(PERSONAL_ORG)

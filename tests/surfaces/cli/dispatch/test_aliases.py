@@ -11,7 +11,7 @@ import pytest
 from atoll.domain.errors import Unavailable
 from atoll.surfaces.cli import command_table as commands
 from atoll.surfaces.cli.console.references import did_you_mean
-from atoll.surfaces.cli.dispatch.aliases import meant, unknown
+from atoll.surfaces.cli.dispatch.aliases import resolve_alias, unknown
 from tests.surfaces.cli.conftest import Cli
 from tests.surfaces.cli.scripted import Scripted, problem
 
@@ -30,7 +30,7 @@ from tests.surfaces.cli.scripted import Scripted, problem
     ],
 )
 def test_word_of_another_tool_means_our_command(words: tuple[str, ...], command: str) -> None:
-    assert meant(words[0], words[1:]) == command
+    assert resolve_alias(words[0], words[1:]) == command
 
 
 def test_alias_runs_the_command_and_names_it(cli: Cli, server: Scripted) -> None:

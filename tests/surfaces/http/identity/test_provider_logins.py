@@ -265,7 +265,7 @@ async def test_store_that_goes_away_ends_no_refreshes(
     async with browser(atoll) as wim:
         await wim.log_in(provider, "wim")
         with monkeypatch.context() as patched:
-            patched.setattr(refreshes, "_checked", away)
+            patched.setattr(refreshes, "_mark_checked", away)
             await _refresh(atoll)
         assert await _role(wim) == "member"
 

@@ -13,7 +13,7 @@ from atoll.domain.ids import PERSONAL_ORG, EventId, OrgId, PrincipalId
 from atoll.domain.people.principal import SYSTEM
 from atoll.ports.host import Finding
 from atoll.services.lifecycle.usage_sampling import UsageSampling
-from atoll.services.overview.machine import FRESH, MachineHealth, unexamined
+from atoll.services.overview.machine import FRESH, MachineHealth, refuse_examination
 from atoll.wire.words.people import OrgRole
 from tests.surfaces.http.team import Team, team_of
 from tests.surfaces.http.world import World
@@ -183,7 +183,7 @@ async def test_health_of_the_machine_is_for_who_runs_the_installation(atoll: Wor
     found = await team.call(None, "GET", "/v1/extensions/findings")
     assert (found.status_code, found.json()["findings"]) == (200, [])
     with pytest.raises(Unavailable, match="atoll doctor"):
-        await unexamined()
+        await refuse_examination()
 
 
 async def test_looks_at_the_machine_are_shared_and_shown_for_a_while(atoll: World) -> None:

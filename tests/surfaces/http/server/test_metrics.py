@@ -12,7 +12,7 @@ from atoll.adapters.telemetry.prometheus import PrometheusMetrics
 from atoll.services.telemetry import OFF, Telemetry
 from atoll.surfaces.http.site.metrics import MetricsAccess
 from atoll.testing.contracts.telemetry.metrics import figures
-from atoll.wiring.control.telemetry import watched
+from atoll.wiring.control.telemetry import watch_installation
 from tests.surfaces.http.world import World, client_of, world
 
 
@@ -71,7 +71,7 @@ async def test_figures_show_what_was_done_and_no_name_of_anybodys(
     monkeypatch.setattr(prometheus, "FRESH_SECONDS", 0)
     telemetry = metered()
     async with world(telemetry=telemetry, metrics=MetricsAccess()) as atoll:
-        with watched(atoll.services, atoll.ground.store, telemetry):
+        with watch_installation(atoll.services, atoll.ground.store, telemetry):
             async with client_of(atoll.url, atoll.token) as client:
                 made = await client.post(
                     "/v1/sandboxes?wait=ready", json={"profile": "shell", "name": "canary-box"}
@@ -117,7 +117,7 @@ async def test_figures_show_what_was_done_and_no_name_of_anybodys(
 async def test_promtool_accepts_the_page() -> None:
     telemetry = metered()
     async with world(telemetry=telemetry, metrics=MetricsAccess()) as atoll:
-        with watched(atoll.services, atoll.ground.store, telemetry):
+        with watch_installation(atoll.services, atoll.ground.store, telemetry):
             async with client_of(atoll.url, atoll.token) as client:
                 await client.post("/v1/sandboxes?wait=ready", json={"profile": "shell"})
                 page = (await client.get("/metrics")).content

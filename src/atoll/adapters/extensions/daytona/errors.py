@@ -17,7 +17,7 @@ def translate_error(error: Exception, what: str, key: VendorKey) -> BaseExceptio
     if isinstance(error, (AtollError, TimeoutError)):
         return error
     translated = error_of_status(status_of(error), REFUSALS)(
-        f"{what} failed: {clean(_words(error), key.value)}"
+        f"{what} failed: {clean(_error_message(error), key.value)}"
     )
     if isinstance(translated, TemporaryRefusal):
         translated.after = wanted_pause(getattr(error, "headers", None) or {})
@@ -34,8 +34,8 @@ def status_of(error: Exception) -> int | None:
     return status if isinstance(status, int) and not isinstance(status, bool) else None
 
 
-def _words(error: Exception) -> str:
-    """Return the vendor's own sentence, where there is one."""
+def _error_message(error: Exception) -> str:
+    """Return the vendor's message, or the text of the error."""
     if isinstance(error, ApiException):
         try:
             message = json.loads(error.body or "").get("message")

@@ -210,13 +210,13 @@ class DaytonaVendor:
         if not key.value:
             raise Failed(f"the key of {self.name} is empty")
 
-        async def once() -> _T:
+        async def call_vendor() -> _T:
             return await act(self._clients_of(key))
 
         translate = partial(translate_error, what=what, key=key)
         return await call_with_retries(
             what,
-            lambda: translate_errors(once(), translate),
+            lambda: translate_errors(call_vendor(), translate),
             patience=self.patience,
             only_reads=only_reads,
         )

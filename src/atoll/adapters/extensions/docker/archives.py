@@ -73,7 +73,7 @@ def remove_tags(archive: BinaryIO) -> Iterator[bytes]:
     """Yield the blocks of a saved image's tar, which may be compressed, without names. Raises
     `Invalid`."""
     buffer = io.BytesIO()
-    for piece in _pieces(archive):
+    for piece in _rewrite_entries(archive):
         buffer.write(piece)
         if buffer.tell() >= BLOCK_BYTES:
             yield buffer.getvalue()
@@ -81,7 +81,8 @@ def remove_tags(archive: BinaryIO) -> Iterator[bytes]:
     yield buffer.getvalue()
 
 
-def _pieces(archive: BinaryIO) -> Iterator[bytes]:
+def _rewrite_entries(archive: BinaryIO) -> Iterator[bytes]:
+    """Yield the tar's entries, each rewritten or checked, and the end of the tar."""
     try:
         with tarfile.open(fileobj=archive, mode="r|*") as tar:
             for entry in tar:
@@ -92,7 +93,7 @@ def _pieces(archive: BinaryIO) -> Iterator[bytes]:
 
 
 def _entry(tar: tarfile.TarFile, entry: tarfile.TarInfo) -> Iterator[bytes]:
-    name = _plain(entry.name)
+    name = _normalize_name(entry.name)
     if name in (".", NAMES):
         return
     if name in (MANIFEST, INDEX):
@@ -111,7 +112,8 @@ def _entry(tar: tarfile.TarFile, entry: tarfile.TarInfo) -> Iterator[bytes]:
         raise _invalid(f"{name} is neither a file, a folder nor a layer saved twice")
 
 
-def _plain(name: str) -> str:
+def _normalize_name(name: str) -> str:
+    """Return an entry's normal path. Raises `Invalid` when it is no part of an image."""
     plain = posixpath.normpath(name.lstrip("/"))
     if ".." in name.split("/") or not name.isascii() or not name.isprintable():
         raise _invalid(f"{name[:80]!r} is not the name of a part of an image")

@@ -80,7 +80,7 @@ _PARTS = re.compile(r"\*\*/|\*\*|\*|\?|\[\^?[^\]]+\]|\\.|.", re.DOTALL)
 def _compile(pattern: str) -> re.Pattern[str]:
     regexes = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
-    def part(text: str) -> str:
+    def to_regex(text: str) -> str:
         if text in regexes:
             return regexes[text]
         if text.startswith("[") and len(text) > 1:
@@ -88,7 +88,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
         return re.escape(text[-1])
 
     try:
-        return re.compile("".join(part(each) for each in _PARTS.findall(pattern)), re.DOTALL)
+        return re.compile("".join(to_regex(each) for each in _PARTS.findall(pattern)), re.DOTALL)
     except re.error as err:
         raise Invalid(f"{IGNORE} has no such pattern: {pattern[:80]!r}", field="image") from err
 
@@ -98,7 +98,7 @@ def recipe_of(folder: Path) -> str:
     recipe = folder / RECIPE
     if not stat.S_ISREG(recipe.lstat().st_mode if recipe.exists() else 0):
         raise Invalid(f"{folder} has no file {RECIPE}", field="image")
-    with _open(recipe) as file:
+    with _open_regular_file(recipe) as file:
         data = file.read(MAX_RECIPE_BYTES + 1)
     if len(data) > MAX_RECIPE_BYTES:
         raise Invalid(f"the {RECIPE} is larger than {MAX_RECIPE_BYTES // 1024} KiB", field="image")
@@ -140,7 +140,7 @@ def _pad(recipe: str) -> bytes:
 
 def _read_ignore_rules(folder: Path) -> IgnoreRules:
     try:
-        with _open(folder / IGNORE) as file:
+        with _open_regular_file(folder / IGNORE) as file:
             data = file.read(MAX_IGNORE_BYTES + 1)
     except FileNotFoundError:
         return IgnoreRules()
@@ -181,7 +181,7 @@ def _add(tar: tarfile.TarFile, folder: Path, path: str) -> None:
         info.type, info.linkname = tarfile.SYMTYPE, _inner(path, str(place.readlink()))
         tar.addfile(info)
     elif stat.S_ISREG(status.st_mode):
-        with _open(place) as file:
+        with _open_regular_file(place) as file:
             info.size = os.fstat(file.fileno()).st_size
             tar.addfile(info, file)
     else:
@@ -196,7 +196,8 @@ def _inner(path: str, target: str) -> str:
     return target
 
 
-def _open(path: Path) -> IO[bytes]:
+def _open_regular_file(path: Path) -> IO[bytes]:
+    """Open a regular file for reading. Raises `Invalid` for any other kind."""
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)

@@ -29,7 +29,7 @@ from atoll.domain.wall.system_calls import (
     SOCKETS,
     TERMINAL_REQUESTS,
     THREAD_AND_FILES,
-    denied,
+    denied_calls,
 )
 
 BITS = 32
@@ -139,7 +139,7 @@ def profile_for(machine: str, *, debug: bool = False) -> str:
             f"{' and '.join(ARCHITECTURES)} only"
         )
     judged = {*JUDGED, *SETS_MODE, *OPENS, *ABSENT}
-    free = sorted(KNOWN - denied(debug=debug).keys() - judged)
+    free = sorted(KNOWN - denied_calls(debug=debug).keys() - judged)
     rules = [_Rule(free, _ALLOW), *_modes()]
     rules += [
         _Rule([name], _ALLOW, args=arguments) for name, arguments in _checked_calls(debug=debug)

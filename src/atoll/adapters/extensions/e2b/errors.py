@@ -36,10 +36,10 @@ def translate_error(error: Exception, what: str, key: VendorKey) -> BaseExceptio
     if isinstance(error, (AtollError, TimeoutError)):
         return error
     message = str(error) or type(error).__name__
-    return _kind(error)(f"{what} failed: {clean(message, key.value)}")
+    return _error_class(error)(f"{what} failed: {clean(message, key.value)}")
 
 
-def _kind(error: Exception) -> type[AtollError]:
+def _error_class(error: Exception) -> type[AtollError]:
     if isinstance(error, ConnectError):
         if is_sandbox_not_found_message(error.message):
             return Gone

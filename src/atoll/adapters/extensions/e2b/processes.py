@@ -48,7 +48,9 @@ class E2bProcesses:
             stdin=True,
         )
         pid, events = await call_with_retries(
-            f"a command on {self.label}", lambda: self._open(request), patience=self._patience
+            f"a command on {self.label}",
+            lambda: self._start_process(request),
+            patience=self._patience,
         )
         async with aclosing(events):
             yield E2bScript(self, pid, events)
@@ -59,7 +61,8 @@ class E2bProcesses:
             call, partial(translate_error, what=self.label, key=self._key)
         )
 
-    async def _open(self, request: process_pb.StartRequest) -> tuple[int, _Events]:
+    async def _start_process(self, request: process_pb.StartRequest) -> tuple[int, _Events]:
+        """Start a process; return its PID and its events. Raises `Unavailable`."""
         events = as_stream(self.rpc.start(request, headers=_KEEPALIVE))
         try:
             return _pid_of(await self.translate_errors(anext(events)), self.label), events

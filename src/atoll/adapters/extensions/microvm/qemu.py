@@ -54,7 +54,7 @@ def machine_argv(bwrap: Path, folder: Path, image: Path, hardware: Hardware) -> 
         *(word for view in shown for word in view),
         *("--chdir", "/", "--", str(find_qemu())),
         *_machine(hardware),
-        *_drives(hardware),
+        *_drive_arguments(hardware),
         *_ports(),
     ]
 
@@ -82,7 +82,7 @@ def _machine(hardware: Hardware) -> tuple[str, ...]:
     )
 
 
-def _drives(hardware: Hardware) -> tuple[str, ...]:
+def _drive_arguments(hardware: Hardware) -> tuple[str, ...]:
     drives = [("/image/root.img", True), (f"{INSIDE}/start.tar", True), (f"{INSIDE}/disk", False)]
     drives += [(f"/disks/{n}", True) for n in range(len(hardware.disks))]
     words: list[str] = []

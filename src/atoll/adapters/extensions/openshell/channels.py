@@ -44,10 +44,10 @@ class Channels:
             raise Failed("the key of ext.openshell is empty")
         channel = self._channels.get(key.value)
         if channel is None:
-            channel = self._channels[key.value] = self._open(key)
+            channel = self._channels[key.value] = self._open_channel(key)
         return channel
 
-    def _open(self, key: VendorKey) -> KeyedChannel:
+    def _open_channel(self, key: VendorKey) -> KeyedChannel:
         address = urlsplit(self.settings.gateway)
         if not address.hostname:
             raise Failed("ext.openshell needs its gateway: set `gateway` in the table `openshell`")

@@ -164,7 +164,7 @@ class OpenShellVendor:
             status = answer.sandbox.status
             if status.phase == openshell_pb2.SANDBOX_PHASE_READY:
                 return _machine(answer.sandbox)
-            words = clean(_words(status), key.value)
+            words = clean(_end_reason(status), key.value)
             if status.phase == openshell_pb2.SANDBOX_PHASE_ERROR and not status.HasField(
                 "exit_code"
             ):
@@ -205,13 +205,15 @@ class OpenShellVendor:
         channel = self.channels.for_key(key)
         translate = partial(translate_error, what=what, key=key)
 
-        async def once() -> _T:
+        async def call_vendor() -> _T:
             try:
                 return await translate_errors(act(channel, self.patience.call), translate)
             except NotReady as error:
                 raise Unavailable(error.message) from error
 
-        return await call_with_retries(what, once, patience=self.patience, only_reads=only_reads)
+        return await call_with_retries(
+            what, call_vendor, patience=self.patience, only_reads=only_reads
+        )
 
 
 def _list(
@@ -245,6 +247,7 @@ def _machine(sandbox: openshell_pb2.Sandbox) -> RentedMachine:
     )
 
 
-def _words(status: openshell_pb2.SandboxStatus) -> str:
+def _end_reason(status: openshell_pb2.SandboxStatus) -> str:
+    """Return why a sandbox ended, by its conditions."""
     conditions = (f"{one.reason} {one.message}".strip() for one in status.conditions)
     return "; ".join(filter(None, conditions)) or "its main process ended"

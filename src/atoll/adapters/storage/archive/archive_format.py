@@ -147,37 +147,37 @@ class ArchiveReader:
 
     def openings(self) -> Iterator[Opening]:
         """Yield each table; its rows must be read before the next one."""
-        while self._next().startswith(b'{"table"'):
-            yield _decoded(self._line, Opening)
+        while self._read_line().startswith(b'{"table"'):
+            yield _decode_line(self._line, Opening)
 
     def rows(self, opening: Opening) -> Iterator[list[Value]]:
         """Yield the rows of a table, and check their number and digest at the end."""
         tally = Tally()
-        while self._next().startswith(b"["):
+        while self._read_line().startswith(b"["):
             tally.add(self._line)
-            row = _decoded(self._line, list[Value])
+            row = _decode_line(self._line, list[Value])
             if len(row) != len(opening.columns):
-                raise damaged(f"a row of {opening.table[:80]} has {len(row)} values")
+                raise damage_error(f"a row of {opening.table[:80]} has {len(row)} values")
             yield row
-        ending = _decoded(self._line, _Ending)
+        ending = _decode_line(self._line, _Ending)
         copy = tally.copy(opening.table)
         if (ending.end, ending.rows, ending.digest) != (copy.name, copy.rows, copy.digest):
-            raise damaged(f"the rows of {opening.table[:80]} are not those that were written")
+            raise damage_error(f"the rows of {opening.table[:80]} are not those that were written")
         self._copied.append(copy)
 
     def manifest(self) -> tuple[TableCopy, ...]:
         """Return the copies, after `openings` has ended: the archive is whole."""
-        trailer = _decoded(self._line, _Manifest)
+        trailer = _decode_line(self._line, _Manifest)
         copied = [_Copied(table.name, table.rows, table.digest) for table in self._copied]
         if trailer.manifest != copied or trailer.sha256 != self._sum.hexdigest():
-            raise damaged("its checksum does not fit")
+            raise damage_error("its checksum does not fit")
         if self._read():
-            raise damaged("something follows its end")
+            raise damage_error("something follows its end")
         return tuple(self._copied)
 
     def _head(self) -> Head:
         try:
-            head = _decoded(self._next(), Head)
+            head = _decode_line(self._read_line(), Head)
         except Invalid as err:
             raise Invalid("This is no archive of `atoll db export`.") from err
         if (head.atoll, head.format) != ("database", FORMAT):
@@ -187,11 +187,11 @@ class ArchiveReader:
             )
         return head
 
-    def _next(self) -> bytes:
+    def _read_line(self) -> bytes:
         """Read the next line. The manifest is not part of the sum that it holds."""
         line = self._read()
         if not line.endswith(b"\n"):
-            raise damaged("it ends too early")
+            raise damage_error("it ends too early")
         if not line.startswith(b'{"manifest"'):
             self._sum.update(line)
         self._line = line[:-1]
@@ -201,16 +201,16 @@ class ArchiveReader:
         try:
             return self._unpacked.readline(MAX_LINE_BYTES)
         except (EOFError, OSError, zlib.error) as err:
-            raise damaged(str(err) or type(err).__name__) from err
+            raise damage_error(str(err) or type(err).__name__) from err
 
 
-def damaged(why: str) -> Invalid:
+def damage_error(why: str) -> Invalid:
     """Return the error for an archive that is not as it was written."""
     return Invalid(f"The archive is damaged ({why}): nothing was imported. Export it anew.")
 
 
-def _decoded(line: bytes, kind: type[T]) -> T:
+def _decode_line(line: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(line, type=kind)
     except msgspec.DecodeError as err:
-        raise damaged(f"a line is not as it was written: {err}") from err
+        raise damage_error(f"a line is not as it was written: {err}") from err

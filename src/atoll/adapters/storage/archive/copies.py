@@ -16,7 +16,7 @@ from atoll.adapters.storage.archive.archive_format import (
     ArchiveWriter,
     Head,
     Opening,
-    damaged,
+    damage_error,
 )
 from atoll.adapters.storage.migrations import schema
 from atoll.domain.errors import Conflict, Failed, Invalid
@@ -78,7 +78,7 @@ async def import_from(
         await tables.continue_numbers(connection, table, opening)
     copied = reader.manifest()
     if wanted:
-        raise damaged(f"it has no rows of {', '.join(wanted)}")
+        raise damage_error(f"it has no rows of {', '.join(wanted)}")
     await _compare(connection, copied)
     progress.add(0)
     return copied
@@ -88,7 +88,7 @@ def _table(wanted: dict[str, Table], opening: Opening) -> Table:
     """Take the table that an archive opens out of those that are still to come."""
     table = wanted.pop(opening.table, None)
     if table is None or [column.name for column in table.c] != opening.columns:
-        raise damaged(f"this program has no such table {opening.table[:80]}")
+        raise damage_error(f"this program has no such table {opening.table[:80]}")
     return table
 
 

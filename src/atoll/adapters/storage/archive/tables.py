@@ -16,7 +16,7 @@ from atoll.adapters.storage.archive.archive_format import (
     Opening,
     Tally,
     Value,
-    damaged,
+    damage_error,
     line_of,
 )
 from atoll.adapters.storage.columns import metadata, storable
@@ -60,7 +60,7 @@ async def put(
     value that its column does not take."""
     wanting = iter(rows)
     while page := list(islice(wanting, PAGE)):
-        await connection.execute(insert(table), [dict(_decoded(table, row)) for row in page])
+        await connection.execute(insert(table), [dict(_decode_row(table, row)) for row in page])
         yield len(page)
 
 
@@ -130,15 +130,16 @@ def _encoder(column: Column[object]) -> Encode:
     return lambda value: value  # type: ignore[return-value]
 
 
-def _decoded(table: Table, row: list[Value]) -> Iterator[tuple[str, object]]:
+def _decode_row(table: Table, row: list[Value]) -> Iterator[tuple[str, object]]:
+    """Yield each column's name and value. Raises `Invalid` for a value of another type."""
     for column, value in zip(table.c, row, strict=True):
         if value is None and not column.nullable:
-            raise damaged(f"{table.name}.{column.name} is missing in a row")
+            raise damage_error(f"{table.name}.{column.name} is missing in a row")
         if isinstance(column.type, LargeBinary) and value is not None:
             yield column.name, _bytes(table, column, value)
             continue
         if value is not None and not isinstance(value, column.type.python_type):
-            raise damaged(f"{table.name}.{column.name} has a value of another type in a row")
+            raise damage_error(f"{table.name}.{column.name} has a value of another type in a row")
         yield column.name, value
 
 
@@ -146,4 +147,6 @@ def _bytes(table: Table, column: Column[object], value: Value) -> bytes:
     try:
         return base64.b64decode(str(value), validate=True)
     except binascii.Error as err:
-        raise damaged(f"{table.name}.{column.name} has a value of another type in a row") from err
+        raise damage_error(
+            f"{table.name}.{column.name} has a value of another type in a row"
+        ) from err

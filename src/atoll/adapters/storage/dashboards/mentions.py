@@ -80,13 +80,13 @@ class SqlDashboardMentionRows(DashboardMentionRows):
         self, org_id: OrgId, person: PrincipalId, mention_id: MentionId
     ) -> DashboardMention | None:
         """See the port."""
-        mine = and_(_of(org_id, person), mentions.c.id == mention_id)
+        mine = and_(_person_condition(org_id, person), mentions.c.id == mention_id)
         listed = await self._read(select(mentions.c.body).where(mine))
         return listed[0] if listed else None
 
     async def of(self, org_id: OrgId, person: PrincipalId, limit: int) -> list[DashboardMention]:
         """See the port."""
-        waiting = and_(_of(org_id, person), mentions.c.dismissed == 0)
+        waiting = and_(_person_condition(org_id, person), mentions.c.dismissed == 0)
         newest = (mentions.c.at_us.desc(), mentions.c.id.desc())
         return await self._read(
             select(mentions.c.body).where(waiting).order_by(*newest).limit(limit)
@@ -127,12 +127,12 @@ class SqlDashboardMentionRows(DashboardMentionRows):
         table = mentions.c
         newest = (
             select(table.id)
-            .where(_of(org_id, person))
+            .where(_person_condition(org_id, person))
             .order_by(table.at_us.desc(), table.id.desc())
             .limit(most)
         )
         await self._connection.execute(
-            delete(mentions).where(_of(org_id, person), table.id.not_in(newest))
+            delete(mentions).where(_person_condition(org_id, person), table.id.not_in(newest))
         )
 
     async def _read(self, query: Select[Any]) -> list[DashboardMention]:
@@ -140,5 +140,6 @@ class SqlDashboardMentionRows(DashboardMentionRows):
         return [_mentions.decode(body) for body in cursor.scalars()]
 
 
-def _of(org_id: OrgId, person: PrincipalId) -> ColumnElement[bool]:
+def _person_condition(org_id: OrgId, person: PrincipalId) -> ColumnElement[bool]:
+    """Return the condition for the mentions of a person."""
     return and_(mentions.c.org_id == org_id, mentions.c.owner == person)

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
-from atoll.adapters.settled import settled
+from atoll.adapters.settled import run_to_end
 from atoll.adapters.storage.engines.engines import unavailable
 from atoll.adapters.storage.engines.whole import WholeTransaction
 from atoll.adapters.storage.engines.writer import Writing
@@ -95,7 +95,7 @@ class GroupCommit:
             if group.failure is not None:
                 raise unavailable(group.failure)
             try:
-                await settled(group.writing.link.fetch(_SAVE))
+                await run_to_end(group.writing.link.fetch(_SAVE))
             except asyncio.CancelledError:
                 raise  # nothing was written yet
             except BaseException as err:
@@ -115,7 +115,7 @@ class GroupCommit:
 
 async def _undo(group: _Group) -> None:
     try:
-        await settled(group.writing.link.fetch(_UNDO))
+        await run_to_end(group.writing.link.fetch(_UNDO))
     except asyncio.CancelledError:
         raise  # it was undone; the task has to end, whatever the block failed with
     except BaseException as err:  # noqa: BLE001 - the block's own error is the one to raise

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import aiosqlite
 
-from atoll.adapters.settled import settled
+from atoll.adapters.settled import run_to_end
 from atoll.adapters.storage.engines.engines import unavailable
 
 _ROWS_AT_A_TIME = 64
@@ -115,7 +115,7 @@ class Link(aiosqlite.Connection):
         try:
             await self._execute(call)  # type: ignore[no-untyped-call]
         except asyncio.CancelledError:
-            await settled(self._execute(_nothing))  # type: ignore[no-untyped-call]
+            await run_to_end(self._execute(_nothing))  # type: ignore[no-untyped-call]
             raise
 
     def is_closed(self) -> bool:
@@ -147,9 +147,9 @@ async def link(path: str) -> Link:
     # A process that ends does not wait for this thread: uncommitted changes are dropped anyway.
     connection._thread.daemon = True
     try:
-        await settled(connection)
+        await run_to_end(connection)
     except BaseException:
-        await settled(connection.close())
+        await run_to_end(connection.close())
         if connection._thread.ident is not None:  # an event loop that ends may cancel before that
             connection._thread.join()  # at most the end of a connection that did not open is left
         raise

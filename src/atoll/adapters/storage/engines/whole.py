@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any
 
-from atoll.adapters.settled import settled
+from atoll.adapters.settled import run_to_end
 from atoll.adapters.storage.engines.writer import DriverStatement, Writing
 
 
@@ -25,7 +25,7 @@ class WholeStatements:
 
     async def execute(self, *statement: Any) -> Any:
         """Execute a statement, with its parameters."""
-        return await settled(self._open.connection.execute(*statement))
+        return await run_to_end(self._open.connection.execute(*statement))
 
     async def fetch(
         self, statement: DriverStatement, values: Mapping[str, object]
@@ -33,7 +33,7 @@ class WholeStatements:
         """Execute a statement by the driver itself, and return its rows."""
         writing = self._open
         text, placed = statement.on(writing.connection.dialect, values)
-        return await settled(writing.link.fetch(text, *placed))
+        return await run_to_end(writing.link.fetch(text, *placed))
 
     @property
     def _open(self) -> Writing:
@@ -54,10 +54,10 @@ class WholeTransaction:
         """Enter; leave again when cancelled meanwhile."""
         work = asyncio.ensure_future(self._context.__aenter__())  # noqa: TID251 - awaited to its end, here
         try:
-            return await settled(work)
+            return await run_to_end(work)
         except asyncio.CancelledError as err:
             if not work.cancelled() and work.exception() is None:
-                await settled(self._context.__aexit__(type(err), err, err.__traceback__))
+                await run_to_end(self._context.__aexit__(type(err), err, err.__traceback__))
             raise
 
     async def __aexit__(
@@ -69,7 +69,7 @@ class WholeTransaction:
         """Leave. A cancellation is raised once that is done."""
         work = asyncio.ensure_future(self._context.__aexit__(kind, error, trace))  # noqa: TID251 - awaited to its end, here
         try:
-            await settled(work)
+            await run_to_end(work)
         finally:
             done = not work.cancelled() and work.exception() is None
             self.committed = kind is None and done

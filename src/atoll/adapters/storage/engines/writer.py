@@ -91,7 +91,7 @@ class Writer:
         """Open a transaction. It commits when its block ends, and leaves nothing when the block
         raises."""
         async with self._turn:
-            held = await self._open()
+            held = await self._ensure_connection()
             try:
                 await held.link.begin()
                 yield held
@@ -108,7 +108,8 @@ class Writer:
                 await held.connection.close()
             await self._engine.dispose()
 
-    async def _open(self) -> Writing:
+    async def _ensure_connection(self) -> Writing:
+        """Return the open connection; open a new one if there is none."""
         if self._held is not None and self._held.link.is_closed():
             await self._drop()
         if self._held is None:

@@ -41,7 +41,7 @@ class SqlProjectRows(SqlRecords[DecidedProject, OrgId, PrincipalId, str, str], P
 
     async def put(self, decided: DecidedProject) -> None:
         """See the port."""
-        key = _of(decided.org_id, decided.owner, decided.repository)
+        key = _repository_conditions(decided.org_id, decided.owner, decided.repository)
         decisions = await self.of(decided.org_id, decided.owner, decided.repository)
         others = [project.digest for project in decisions if project.digest != decided.digest]
         gone = [decided.digest, *others[MAX_DECISIONS - 1 :]]
@@ -50,7 +50,7 @@ class SqlProjectRows(SqlRecords[DecidedProject, OrgId, PrincipalId, str, str], P
 
     async def of(self, org_id: OrgId, owner: PrincipalId, repository: str) -> list[DecidedProject]:
         """See the port."""
-        return await self._all(*_of(org_id, owner, repository))
+        return await self._all(*_repository_conditions(org_id, owner, repository))
 
     async def page(
         self, org_id: OrgId, owner: PrincipalId, page: PageQuery
@@ -65,9 +65,12 @@ class SqlProjectRows(SqlRecords[DecidedProject, OrgId, PrincipalId, str, str], P
 
     async def forget(self, org_id: OrgId, owner: PrincipalId, repository: str) -> int:
         """See the port."""
-        return await self._delete(*_of(org_id, owner, repository))
+        return await self._delete(*_repository_conditions(org_id, owner, repository))
 
 
-def _of(org_id: OrgId, owner: PrincipalId, repository: str) -> tuple[ColumnElement[bool], ...]:
+def _repository_conditions(
+    org_id: OrgId, owner: PrincipalId, repository: str
+) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions for the rows of an owner's repository."""
     table = projects.c
     return (table.org_id == org_id, table.owner == owner, table.repository == repository)

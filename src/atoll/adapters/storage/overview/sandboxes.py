@@ -52,7 +52,7 @@ class SqlOverviewSandboxRows(OverviewSandboxRows):
         places = (
             _with_usage(select(column.label("place"), table.id).select_from(sandboxes))
             .where(*_fitting(query), _in_states(query))
-            .order_by(*_ordered(query, *keys))
+            .order_by(*_order_columns(query, *keys))
             .limit(query.limit)
             .offset(query.offset)
             .subquery()
@@ -60,9 +60,9 @@ class SqlOverviewSandboxRows(OverviewSandboxRows):
         cursor = await self._connection.execute(
             _rows()
             .join(places, places.c.id == table.id)
-            .order_by(*_ordered(query, places.c.place, places.c.id))
+            .order_by(*_order_columns(query, places.c.place, places.c.id))
         )
-        return [_row(row._mapping) for row in cursor]
+        return [_decode_row(row._mapping) for row in cursor]
 
     async def tally(self, query: OverviewQuery) -> Mapping[State, int]:
         """See the port."""
@@ -79,7 +79,7 @@ class SqlOverviewSandboxRows(OverviewSandboxRows):
             _rows(table.org_id == org_id, table.id == storable(sandbox_id))
         )
         row = cursor.one_or_none()
-        return None if row is None else _row(row._mapping)
+        return None if row is None else _decode_row(row._mapping)
 
 
 def _with_usage(rows: Select[Any]) -> Select[Any]:
@@ -91,7 +91,8 @@ def _rows(*wanted: ColumnExpressionArgument[bool]) -> Select[Any]:
     return _with_usage(select(sandboxes.c.body, *counts).select_from(sandboxes)).where(*wanted)
 
 
-def _ordered(query: OverviewQuery, *keys: ColumnElement[Any]) -> list[ColumnElement[Any]]:
+def _order_columns(query: OverviewQuery, *keys: ColumnElement[Any]) -> list[ColumnElement[Any]]:
+    """Return the columns in the query's direction, ascending or descending."""
     return [key.desc() if query.descending else key.asc() for key in keys]
 
 
@@ -114,6 +115,6 @@ def _in_states(query: OverviewQuery) -> ColumnElement[bool]:
     return state != State.DESTROYED.value
 
 
-def _row(columns: Mapping[Any, Any]) -> OverviewRow:
+def _decode_row(columns: Mapping[Any, Any]) -> OverviewRow:
     counts = DoorCounts(*(columns[name] or 0 for name in _COUNTS))
     return OverviewRow(_decoder.decode(columns["body"]), counts)

@@ -11,7 +11,7 @@ from sqlalchemy.sql.expression import FunctionElement
 from atoll.adapters.storage.columns import storable
 from atoll.adapters.storage.dashboards.dashboards import visible_to
 from atoll.adapters.storage.dashboards.tables import dashboards
-from atoll.adapters.storage.events import event_of_row, events, readable
+from atoll.adapters.storage.events import event_of_row, events, reader_conditions
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.dashboards.dashboard import Dashboard
 from atoll.domain.event import Event
@@ -73,7 +73,7 @@ class SqlSearchRows(SearchRows):
         """See the port."""
         place, page = events.c.position, []
         whose = EventQuery(query.org_id, query.owner, team=query.team)
-        for conditions in await readable(self._connection, whose):
+        for conditions in await reader_conditions(self._connection, whose):
             newest = (
                 select(events)
                 .where(*conditions(events))

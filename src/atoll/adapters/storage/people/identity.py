@@ -166,7 +166,7 @@ class SqlPersonSessionRows(PersonSessionRows):
         cursor = await self._connection.execute(
             select(table.key_id, table.wrapped, table.sealed).where(table.id == session_id)
         )
-        return _sealed(cursor.first())
+        return _to_sealed(cursor.first())
 
     async def due(
         self, before: datetime, limit: int, *, without: Collection[str] = ()
@@ -266,7 +266,7 @@ class SqlLoginTicketRows(LoginTicketRows):
             return None
         used = update(login_tickets).where(table.mark == mark)
         await self._connection.execute(used.values(mark=None, **_columns(None)))
-        return _tickets.decode(row[0]), _sealed(row[1:])
+        return _tickets.decode(row[0]), _to_sealed(row[1:])
 
     async def forget(self, before: datetime) -> None:
         """See the port."""
@@ -310,5 +310,6 @@ def _columns(grant: Sealed | None) -> dict[str, object]:
     return {"key_id": grant.key_id, "wrapped": grant.wrapped, "sealed": grant.body}
 
 
-def _sealed(row: Sequence[Any] | None) -> Sealed | None:
+def _to_sealed(row: Sequence[Any] | None) -> Sealed | None:
+    """Return the sealed value in a row; None when the row has none."""
     return None if row is None or row[0] is None else Sealed(*row)

@@ -99,7 +99,7 @@ class SqlSessionRows(SessionRows):
     async def put(self, sandbox: Sandbox, session_id: str, at: datetime) -> None:
         """See the port."""
         there = await self._connection.execute(
-            select(sessions.c.session_id).where(*_one(sandbox.id, session_id))
+            select(sessions.c.session_id).where(*_session_conditions(sandbox.id, session_id))
         )
         if there.scalar_one_or_none() is None:
             row = {
@@ -113,7 +113,9 @@ class SqlSessionRows(SessionRows):
 
     async def remove(self, sandbox_id: SandboxId, session_id: str) -> None:
         """See the port."""
-        await self._connection.execute(delete(sessions).where(*_one(sandbox_id, session_id)))
+        await self._connection.execute(
+            delete(sessions).where(*_session_conditions(sandbox_id, session_id))
+        )
 
     async def forget(self, prefix: str, before: datetime) -> None:
         """See the port."""
@@ -147,5 +149,5 @@ class SqlSessionRows(SessionRows):
         return cursor.scalar_one()
 
 
-def _one(sandbox_id: SandboxId, session_id: str) -> tuple[ColumnElement[bool], ...]:
+def _session_conditions(sandbox_id: SandboxId, session_id: str) -> tuple[ColumnElement[bool], ...]:
     return sessions.c.sandbox_id == sandbox_id, sessions.c.session_id == session_id

@@ -161,7 +161,7 @@ class SqlHostOfferRows(HostOfferRows):
         """See the port."""
         table = host_offers.c
         known = await self._connection.execute(
-            select(table.number).where(*_same(offer.key, offer.epoch, offer.request_id))
+            select(table.number).where(*_offer_conditions(offer.key, offer.epoch, offer.request_id))
         )
         if known.scalar() is not None:
             return
@@ -195,7 +195,9 @@ class SqlHostOfferRows(HostOfferRows):
 
     async def remove(self, key: WorkerKey, epoch: int, request_id: str) -> None:
         """See the port."""
-        await self._connection.execute(delete(host_offers).where(*_same(key, epoch, request_id)))
+        await self._connection.execute(
+            delete(host_offers).where(*_offer_conditions(key, epoch, request_id))
+        )
 
     async def clear(self, key: WorkerKey) -> None:
         """See the port."""
@@ -217,7 +219,7 @@ class SqlHostEntryRows(HostEntryRows):
                 "n": entry.n,
                 "request_id": entry.request_id,
                 "at_us": to_us(entry.at),
-                "body": storable(_written(entry)),
+                "body": storable(_encode_entry(entry)),
             }
             for entry in entries
         ]
@@ -281,7 +283,9 @@ def _lease(body: str | None) -> HostLease | None:
     return None if body is None else _leases.decode(body)
 
 
-def _same(key: WorkerKey, epoch: int, request_id: str) -> tuple[ColumnElement[bool], ...]:
+def _offer_conditions(
+    key: WorkerKey, epoch: int, request_id: str
+) -> tuple[ColumnElement[bool], ...]:
     table = host_offers.c
     return (table.key == key, table.epoch == epoch, table.request_id == request_id)
 
@@ -311,7 +315,7 @@ def _offer(row: RowMapping) -> SealedOffer:
     )
 
 
-def _written(entry: HostEntry) -> str:
+def _encode_entry(entry: HostEntry) -> str:
     body = _EntryBody(line=entry.line)
     body.hold(entry.receipt)
     return msgspec.json.encode(body).decode()

@@ -30,7 +30,7 @@ _BODY = "{}"
 _derived = func.coalesce(states.c.position, 0)
 
 
-def _newest() -> ScalarSelect[int]:
+def _newest_seq() -> ScalarSelect[int]:
     """Return the newest number of a worker's stream: one look at the end of its index."""
     newest = select(func.coalesce(func.max(events.c.seq), 0))
     stream = literal(WORKER_STREAMS).concat(workers.c.key)
@@ -40,7 +40,7 @@ def _newest() -> ScalarSelect[int]:
 def _progress() -> Select[str, int, int]:
     stream = literal(WORKER_STREAMS).concat(workers.c.key)
     own = and_(states.c.name == SUMMARIES, states.c.stream == stream)
-    columns = (workers.c.key, _derived.label("derived"), _newest().label("newest"))
+    columns = (workers.c.key, _derived.label("derived"), _newest_seq().label("newest"))
     return select(*columns).select_from(workers.outerjoin(states, own))
 
 
@@ -60,7 +60,7 @@ class SqlWorkerSummaryRows(WorkerSummaryRows):
     async def behind(self, limit: int) -> list[Progress]:
         """See the port."""
         cursor = await self._connection.execute(
-            _progress().where(_derived != _newest()).order_by(workers.c.key).limit(limit)
+            _progress().where(_derived != _newest_seq()).order_by(workers.c.key).limit(limit)
         )
         return list(map(_read, cursor))
 

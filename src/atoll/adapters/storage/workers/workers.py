@@ -209,7 +209,7 @@ class SqlWorkerRequestRows(WorkerRequestRows):
                 "request_id": record.request_id,
                 "n": number,
                 "answered": int(record.entry.receipt is not None),
-                "body": storable(_written(record).decode()),
+                "body": storable(_encode_record(record).decode()),
             },
         )
 
@@ -244,7 +244,7 @@ class SqlWorkerEventRows(WorkerEventRows):
         appended = []
         for draft in drafts:
             version = check(draft.event_type, draft.payload, _KINDS).version
-            ((seq,),) = await writing.fetch(_append, _row(key, draft, version))
+            ((seq,),) = await writing.fetch(_append, _event_row(key, draft, version))
             appended.append(WorkerEvent(seq, draft.event_type, version, draft.at, draft.payload))
         return appended
 
@@ -295,7 +295,7 @@ class SqlWorkerEventRows(WorkerEventRows):
             .where(
                 before.c.stream == loss.c.stream,
                 before.c.seq < loss.c.seq,
-                _is(before, "worker.started"),
+                _type_condition(before, "worker.started"),
             )
             .scalar_subquery()
         )
@@ -303,7 +303,11 @@ class SqlWorkerEventRows(WorkerEventRows):
             select(start)
             .select_from(loss)
             .join(start, and_(start.c.stream == loss.c.stream, start.c.seq == begun))
-            .where(_is(loss, "worker.lost"), loss.c.at_us > to_us(since), loss.c.org_id == org_id)
+            .where(
+                _type_condition(loss, "worker.lost"),
+                loss.c.at_us > to_us(since),
+                loss.c.org_id == org_id,
+            )
             .order_by(loss.c.at_us.desc(), loss.c.stream, loss.c.seq)
             .limit(limit)
         )
@@ -366,7 +370,9 @@ def aged_of(before: datetime, limit: int) -> Select[str, int]:
     )
 
 
-def _row(key: WorkerKey, draft: WorkerEventDraft, version: int) -> dict[str, str | int | None]:
+def _event_row(
+    key: WorkerKey, draft: WorkerEventDraft, version: int
+) -> dict[str, str | int | None]:
     stream = worker_stream(key)
     return {
         "in_stream": stream,
@@ -379,7 +385,8 @@ def _row(key: WorkerKey, draft: WorkerEventDraft, version: int) -> dict[str, str
     }
 
 
-def _is(events: FromClause, event_type: str) -> ColumnElement[bool]:
+def _type_condition(events: FromClause, event_type: str) -> ColumnElement[bool]:
+    """Return the condition for the events of a type."""
     return events.c.event_type == literal(event_type, literal_execute=True)
 
 
@@ -393,7 +400,7 @@ def _event(row: Row[Any]) -> WorkerEvent:
     )
 
 
-def _written(record: RequestRecord) -> bytes:
+def _encode_record(record: RequestRecord) -> bytes:
     entry = record.entry
     body = _Body(request_id=record.request_id, digest=entry.digest, method=entry.method)
     body.hold(entry.receipt)

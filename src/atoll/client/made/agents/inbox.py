@@ -8,7 +8,7 @@ from typing import Literal, Required, TypedDict
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
 from atoll.client.made.agents.agents import StatusOption
-from atoll.client.transport import Call, Pairs, Transport, at, get, post
+from atoll.client.transport import Call, Pairs, Transport, api_path, get, post
 
 ItemKind = Literal[
     "secret",
@@ -98,4 +98,4 @@ class Inbox:
     def dismiss(self, item_id: str) -> None:
         """Dismiss a mention, a todo or a login that broke. What takes an answer is not found
         here."""
-        self._transport.call(Call("DELETE", at("inbox", item_id)))
+        self._transport.call(Call("DELETE", api_path("inbox", item_id)))

@@ -8,7 +8,7 @@ from typing import Literal, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
-from atoll.client.transport import Call, Pairs, Transport, at, get, omit_absent, post, put
+from atoll.client.transport import Call, Pairs, Transport, api_path, get, omit_absent, post, put
 
 LoginState = Literal["requested", "pending", "ready", "denied", "expired", "failed", "revoked"]
 
@@ -94,4 +94,4 @@ class AgentLogins:
 
     def revoke(self, login_id: str) -> AgentLogin:
         """End a login here and at its issuer, and forget its tokens. Idempotent."""
-        return self._transport.read(AgentLogin, Call("DELETE", at("agent-logins", login_id)))
+        return self._transport.read(AgentLogin, Call("DELETE", api_path("agent-logins", login_id)))

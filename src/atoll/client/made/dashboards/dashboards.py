@@ -13,7 +13,17 @@ from atoll.client.made.dashboards.shares import (
     DashboardShareMade,
 )
 from atoll.client.parts import organization_of
-from atoll.client.transport import Call, Pairs, Transport, at, get, omit_absent, patch, post, put
+from atoll.client.transport import (
+    Call,
+    Pairs,
+    Transport,
+    api_path,
+    get,
+    omit_absent,
+    patch,
+    post,
+    put,
+)
 
 DashboardScope = Literal["private", "shared"]
 
@@ -135,7 +145,7 @@ class Dashboards:
 
     def delete(self, dashboard_id: str) -> None:
         """Delete a dashboard; `…/restore` undoes it for seven days. Its sandboxes stay."""
-        self._transport.call(Call("DELETE", at("dashboards", dashboard_id)))
+        self._transport.call(Call("DELETE", api_path("dashboards", dashboard_id)))
 
     def restore(self, dashboard_id: str) -> Dashboard:
         """Undo a deletion."""
@@ -151,7 +161,9 @@ class Dashboards:
 
     def unshare(self, dashboard_id: str, subject: str) -> None:
         """Take a role away; open connections close at once."""
-        self._transport.call(Call("DELETE", at("dashboards", dashboard_id, "people", subject)))
+        self._transport.call(
+            Call("DELETE", api_path("dashboards", dashboard_id, "people", subject))
+        )
 
     def give(self, dashboard_id: str, member: str) -> None:
         """Give the dashboard to another member. Its owner may, and an administrator once the
@@ -180,4 +192,6 @@ class Dashboards:
 
     def revoke_link(self, dashboard_id: str, share_id: str) -> None:
         """Revoke a link; connections of its guests are closed at once."""
-        self._transport.call(Call("DELETE", at("dashboards", dashboard_id, "shares", share_id)))
+        self._transport.call(
+            Call("DELETE", api_path("dashboards", dashboard_id, "shares", share_id))
+        )

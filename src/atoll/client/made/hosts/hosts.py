@@ -7,7 +7,7 @@ from typing import Literal, Required, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
-from atoll.client.transport import Call, Transport, at, get, omit_absent, patch, post
+from atoll.client.transport import Call, Transport, api_path, get, omit_absent, patch, post
 
 HostKind = Literal["local", "ssh", "desktop"]
 
@@ -180,7 +180,7 @@ class Hosts:
 
     def remove(self, host: str) -> None:
         """Forget a host, which no sandbox may be on. Nothing is removed there."""
-        self._transport.call(Call("DELETE", at("hosts", host)))
+        self._transport.call(Call("DELETE", api_path("hosts", host)))
 
     def check(self, host: str) -> HostCheck:
         """Look at a host now: its key, its wall, and what it lacks."""

@@ -8,7 +8,7 @@ from typing import Literal, Required, TypedDict
 from atoll.client import fields
 from atoll.client.fields import Shape
 from atoll.client.made.files import Entry
-from atoll.client.transport import Call, Pairs, Transport, at, get, post
+from atoll.client.transport import Call, Pairs, Transport, api_path, get, post
 
 
 class Drive(Shape):
@@ -96,7 +96,7 @@ class Drives:
 
     def disconnect(self) -> Disconnected:
         """Have Google end the consent, and delete its token here."""
-        return self._transport.read(Disconnected, Call("DELETE", at("drive", "connection")))
+        return self._transport.read(Disconnected, Call("DELETE", api_path("drive", "connection")))
 
     def files(self, query: Pairs = ()) -> DriveFileList:
         """Return a page of a folder, or of what a search finds; at most 100 files."""

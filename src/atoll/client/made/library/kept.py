@@ -5,7 +5,7 @@ Made from the declarations of the API by `scripts/client`.
 
 from atoll.client import fields
 from atoll.client.fields import Shape
-from atoll.client.transport import Call, Pairs, Transport, at, get
+from atoll.client.transport import Call, Pairs, Transport, api_path, get
 
 
 class Kept(Shape):
@@ -51,4 +51,4 @@ class KeptFiles:
 
     def delete(self, kept_id: str) -> None:
         """Delete the kept worktree permanently."""
-        self._transport.call(Call("DELETE", at("kept", kept_id)))
+        self._transport.call(Call("DELETE", api_path("kept", kept_id)))

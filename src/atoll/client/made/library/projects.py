@@ -7,7 +7,7 @@ from typing import Literal, Required, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
-from atoll.client.transport import Call, Pairs, Transport, at, get, query_of
+from atoll.client.transport import Call, Pairs, Transport, api_path, get, query_of
 
 ProposalKind = Literal["setup", "copy", "network", "host", "port", "env", "profile"]
 
@@ -97,5 +97,7 @@ class PlainProjects:
     def forget(self, repository: str, query: Pairs = ()) -> None:
         """Drop the decisions on a repository: it is asked again."""
         self._transport.call(
-            Call("DELETE", at("projects", "decision"), query_of(repository=repository) + query)
+            Call(
+                "DELETE", api_path("projects", "decision"), query_of(repository=repository) + query
+            )
         )

@@ -22,7 +22,7 @@ from atoll.client.made.sandboxes.oversight import OverseenPage, RunningList
 from atoll.client.made.sandboxes.views import Sandbox
 from atoll.client.made.workers.oversight import BackendHealthList, OverseenWorkerPage
 from atoll.client.parts import organization_of
-from atoll.client.transport import Call, Pairs, Transport, at, get, patch, post, put, query_of
+from atoll.client.transport import Call, Pairs, Transport, api_path, get, patch, post, put, query_of
 
 OrgRole = Literal["owner", "admin", "member", "viewer"]
 
@@ -135,7 +135,9 @@ class PlainOrganizations:
     def uninvite(self, ref: str | None, invitation: str) -> None:
         """Take an invitation back."""
         own = organization_of(self._transport, ref)
-        self._transport.call(Call("DELETE", at("organizations", own, "invitations", invitation)))
+        self._transport.call(
+            Call("DELETE", api_path("organizations", own, "invitations", invitation))
+        )
 
     def accept(self, body: AcceptBody) -> Organization:
         """Become a member by an invitation, which is used up by that."""
@@ -183,7 +185,7 @@ class PlainOrganizations:
         """Remove a member: its connections close within 5 seconds, its secrets, links and
         approvals end, and its sandboxes are stopped and wait for another owner."""
         own = organization_of(self._transport, ref)
-        self._transport.call(Call("DELETE", at("organizations", own, "members", member)))
+        self._transport.call(Call("DELETE", api_path("organizations", own, "members", member)))
 
     def add_service_account(self, ref: str | None, body: ServiceAccountBody) -> Member:
         """Make a service account. It cannot be an owner."""

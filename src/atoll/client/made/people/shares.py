@@ -7,7 +7,7 @@ from typing import Literal, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
-from atoll.client.transport import Call, Transport, at, get, post
+from atoll.client.transport import Call, Transport, api_path, get, post
 
 Role = Literal["viewer", "controller", "owner"]
 
@@ -69,4 +69,4 @@ class Shares:
 
     def revoke(self, sandbox: str, share_id: str) -> None:
         """Revoke a link; connections of its guests are closed within 5 seconds."""
-        self._transport.call(Call("DELETE", at("sandboxes", sandbox, "shares", share_id)))
+        self._transport.call(Call("DELETE", api_path("sandboxes", sandbox, "shares", share_id)))

@@ -7,7 +7,7 @@ from typing import Required, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Shape
-from atoll.client.transport import Call, Pairs, Transport, at, get, post, query_of
+from atoll.client.transport import Call, Pairs, Transport, api_path, get, post, query_of
 
 
 class Token(Shape):
@@ -81,7 +81,7 @@ class Tokens:
 
     def revoke(self, token_id: str) -> None:
         """Revoke a token and what was made from it. Their open connections end within 5 seconds."""
-        self._transport.call(Call("DELETE", at("tokens", token_id)))
+        self._transport.call(Call("DELETE", api_path("tokens", token_id)))
 
     def rotate_keys(self, body: RotationBody | None = None) -> RotatedKey:
         """Sign with a new key. What older keys signed holds until its end, 15 minutes at most."""

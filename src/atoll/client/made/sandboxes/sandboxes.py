@@ -14,7 +14,17 @@ from atoll.client.made.library.unpulled import PushList, Unpulled
 from atoll.client.made.processes import Processes
 from atoll.client.made.sandboxes.networks import Network, NetworkBody, Safety
 from atoll.client.made.sandboxes.views import Sandbox
-from atoll.client.transport import Call, Pairs, Transport, at, get, omit_absent, post, put, query_of
+from atoll.client.transport import (
+    Call,
+    Pairs,
+    Transport,
+    api_path,
+    get,
+    omit_absent,
+    post,
+    put,
+    query_of,
+)
 
 
 class SandboxPage(Shape):
@@ -89,7 +99,7 @@ class PlainSandboxes:
 
     def end_processes(self, name: str) -> None:
         """Kill these processes. Running commands and terminals stay."""
-        self._transport.call(Call("DELETE", at("sandboxes", name, "processes")))
+        self._transport.call(Call("DELETE", api_path("sandboxes", name, "processes")))
 
     def network(self, name: str) -> Network:
         """Return the network of a sandbox."""

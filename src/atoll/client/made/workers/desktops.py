@@ -8,7 +8,7 @@ from typing import Literal, Required, TypedDict
 from atoll.client import fields
 from atoll.client.fields import Shape
 from atoll.client.made.sandboxes.views import Isolation
-from atoll.client.transport import Call, Transport, at, get, put
+from atoll.client.transport import Call, Transport, api_path, get, put
 
 IsolationLevel = Literal["none", "policy", "container", "microvm"]
 
@@ -63,4 +63,4 @@ class Desktops:
 
     def unlink(self, name: str) -> None:
         """Unlink a desktop: the leases of its workers end."""
-        self._transport.call(Call("DELETE", at("desktops", name)))
+        self._transport.call(Call("DELETE", api_path("desktops", name)))

@@ -10,7 +10,7 @@ from atoll.client.fields import Field, Shape
 from atoll.client.made.sandboxes.requests import RepoBody
 from atoll.client.made.sandboxes.views import Isolation
 from atoll.client.parts import NamedBackend
-from atoll.client.transport import Call, Pairs, Transport, at, get, omit_absent, post
+from atoll.client.transport import Call, Pairs, Transport, api_path, get, omit_absent, post
 
 TeardownPolicy = Literal["immediate", "retain"]
 
@@ -372,5 +372,5 @@ class PlainWorkers:
         """Delete what the agent said: every event but the newest, the answers to its requests,
         and its artifacts."""
         return self._transport.read(
-            WorkerErased, Call("DELETE", at("workers", worker_id, "stream"))
+            WorkerErased, Call("DELETE", api_path("workers", worker_id, "stream"))
         )

@@ -18,13 +18,13 @@ from atoll.domain.agents.card import (
 )
 from atoll.domain.agents.lenient_json import (
     Message,
-    changed,
     name_of,
-    part,
-    parts,
+    read_object,
+    read_objects,
+    read_text,
     remember,
+    replacement_diff,
     short,
-    text,
 )
 
 PERMISSION = "session/request_permission"
@@ -64,12 +64,12 @@ class AcpCards:
 
     def take(self, message: Message) -> list[AgentReport]:
         """Translate one message of the agent."""
-        method, params = text(message, "method"), part(message, "params")
+        method, params = read_text(message, "method"), read_object(message, "params")
         if method == PERMISSION and read_questions(params) is None:
             return self._permission(name_of(message, "id"), params)
         if method in (PERMISSION, FORM):
             return self._question(name_of(message, "id"), params)
-        return self._update(part(params, "update")) if method == "session/update" else []
+        return self._update(read_object(params, "update")) if method == "session/update" else []
 
     def asked(self, words: str) -> list[AgentReport]:
         """Add the card of a person's prompt; the agent does not repeat it."""
@@ -110,33 +110,33 @@ class AcpCards:
         return [Draft(f"approval:{request}", kind, state), Began()]
 
     def _update(self, update: Message) -> list[AgentReport]:
-        name = text(update, "sessionUpdate")
+        name = read_text(update, "sessionUpdate")
         kind = _CHUNKS.get(name)
         if kind is not None:
-            return self._piece(update, name, kind)
+            return self._append_piece(update, name, kind)
         self._chunk = ""
         match name:
             case "tool_call" | "tool_call_update":
                 return [self._tool(update)]
             case "plan":
-                entries = parts(update, "entries")
+                entries = read_objects(update, "entries")
                 lines = [
-                    f"{_MARKS.get(text(entry, 'status'), '[ ]')} {text(entry, 'content')}"
+                    f"{_MARKS.get(read_text(entry, 'status'), '[ ]')} {read_text(entry, 'content')}"
                     for entry in entries
                 ]
-                over = bool(entries) and all(text(e, "status") == "completed" for e in entries)
+                over = bool(entries) and all(read_text(e, "status") == "completed" for e in entries)
                 state = CardState.DONE if over else CardState.RUNNING
                 card_id = f"plan:{self._turns}"
                 return [Draft(card_id, CardKind.PLAN, state, title="Plan", text="\n".join(lines))]
             case _:
                 return []
 
-    def _piece(self, update: Message, name: str, kind: CardKind) -> list[AgentReport]:
+    def _append_piece(self, update: Message, name: str, kind: CardKind) -> list[AgentReport]:
         """Append a piece of a message. Without an id, consecutive pieces are one message."""
-        words = text(part(update, "content"), "text")
+        words = read_text(read_object(update, "content"), "text")
         if not words:
             return []
-        named = text(update, "messageId")
+        named = read_text(update, "messageId")
         if not self._chunk.startswith(f"{name}:{named}:"):
             self._chunks += 1
             self._chunk = f"{name}:{named}:{self._chunks}"
@@ -145,11 +145,11 @@ class AcpCards:
         return [Draft(card_id, kind, CardState.DONE, text=words, data=role, append=True)]
 
     def _tool(self, update: Message) -> Draft:
-        card_id = text(update, "toolCallId")
-        kind = self._kind(card_id, text(update, "kind"))
-        given, title = part(update, "rawInput"), text(update, "title")
+        card_id = read_text(update, "toolCallId")
+        kind = self._tool_kind(card_id, read_text(update, "kind"))
+        given, title = read_object(update, "rawInput"), read_text(update, "title")
         data: dict[str, Value] = {}
-        command, path = text(given, "command"), _path(update, given)
+        command, path = read_text(given, "command"), _path(update, given)
         if kind is CardKind.BASH and command:
             data["command"] = command
         if path and kind in (CardKind.DIFF, CardKind.FILE):
@@ -160,10 +160,10 @@ class AcpCards:
         if kind is CardKind.DIFF:
             data = {**data, "note": words} if words else data
             words = diff
-        state = _STATES.get(text(update, "status"))
+        state = _STATES.get(read_text(update, "status"))
         return Draft(card_id, kind, state, title=title or None, text=words or None, data=data)
 
-    def _kind(self, card_id: str, word: str) -> CardKind:
+    def _tool_kind(self, card_id: str, word: str) -> CardKind:
         """Return a tool's kind; an update may omit it, and never changes it."""
         known = self._kinds.get(card_id)
         if known is None:
@@ -173,17 +173,17 @@ class AcpCards:
 
     def _permission(self, request: str, params: Message) -> list[AgentReport]:
         self._chunk = ""
-        call = part(params, "toolCall")
-        tool, given = self._announced(call), part(call, "rawInput")
-        words = text(given, "command") or _path(call, given) or _content(call)[1]
+        call = read_object(params, "toolCall")
+        tool, given = self._announce_tool(call), read_object(call, "rawInput")
+        words = read_text(given, "command") or _path(call, given) or _content(call)[1]
         remember(self._pending, request, CardKind.APPROVAL)
-        options = parts(params, "options")
+        options = read_objects(params, "options")
         lasting: list[Value] = [
-            text(option, "optionId")
+            read_text(option, "optionId")
             for option in options
-            if text(option, "kind").endswith("_always")
+            if read_text(option, "kind").endswith("_always")
         ]
-        data: dict[str, Value] = {"answerable": True, "for": text(call, "toolCallId")}
+        data: dict[str, Value] = {"answerable": True, "for": read_text(call, "toolCallId")}
         card = Draft(
             id=f"approval:{request}",
             kind=CardKind.APPROVAL,
@@ -200,7 +200,9 @@ class AcpCards:
         self._chunk = ""
         form = read_questions(params) or read_form(params)
         remember(self._pending, request, CardKind.QUESTION)
-        about = text(params, "toolCallId") or text(part(params, "toolCall"), "toolCallId")
+        about = read_text(params, "toolCallId") or read_text(
+            read_object(params, "toolCall"), "toolCallId"
+        )
         card = Draft(
             id=f"approval:{request}",
             kind=CardKind.QUESTION,
@@ -212,46 +214,48 @@ class AcpCards:
         )
         return [card, Yielded()]
 
-    def _announced(self, call: Message) -> list[AgentReport]:
+    def _announce_tool(self, call: Message) -> list[AgentReport]:
         """Return the card of a tool that no update has named so far: some agents ask first. What a
         permission says beside a diff is no output of the tool."""
-        name = text(call, "toolCallId")
+        name = read_text(call, "toolCallId")
         if not name or name in self._kinds:
             return []
-        pieces = parts(call, "content")
-        diffs: list[Value] = [{**piece} for piece in pieces if text(piece, "type") == "diff"]
+        pieces = read_objects(call, "content")
+        diffs: list[Value] = [{**piece} for piece in pieces if read_text(piece, "type") == "diff"]
         return [self._tool({**call, "content": diffs, "status": "pending"})]
 
 
 def _subject(call: Message, words: str) -> str:
     """Return the title of a call. opencode repeats the command or path, which follows anyway."""
-    title = text(call, "title")
+    title = read_text(call, "title")
     if title != words:
         return title or "this"
-    command = text(part(call, "rawInput"), "command")
+    command = read_text(read_object(call, "rawInput"), "command")
     return ("this command" if command else "this file") if words else "this"
 
 
 def _option(option: Message) -> Option:
-    kind = text(option, "kind")
+    kind = read_text(option, "kind")
     effect = "allow" if kind.startswith("allow") else "deny"
-    return Option(text(option, "optionId"), text(option, "name"), effect)
+    return Option(read_text(option, "optionId"), read_text(option, "name"), effect)
 
 
 def _path(update: Message, given: Message) -> str:
-    first = next(iter(parts(update, "locations")), {})
-    return text(first, "path") or text(given, "filePath", "file_path", "path")
+    first = next(iter(read_objects(update, "locations")), {})
+    return read_text(first, "path") or read_text(given, "filePath", "file_path", "path")
 
 
 def _content(update: Message) -> tuple[str, str]:
     """Return the text of a tool call, and the diffs in it."""
     texts, diffs = [], []
-    for piece in parts(update, "content"):
-        match text(piece, "type"):
+    for piece in read_objects(update, "content"):
+        match read_text(piece, "type"):
             case "content":
-                texts.append(text(part(piece, "content"), "text"))
+                texts.append(read_text(read_object(piece, "content"), "text"))
             case "diff":
-                diffs.append(changed(text(piece, "oldText"), text(piece, "newText")))
+                diffs.append(
+                    replacement_diff(read_text(piece, "oldText"), read_text(piece, "newText"))
+                )
             case _:
                 continue
     return "\n".join(filter(None, texts)), "\n".join(diffs)

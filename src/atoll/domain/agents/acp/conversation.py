@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from atoll.domain.agents.acp.cards import FORM, PERMISSION
 from atoll.domain.agents.acp.forms import read_form, read_questions
-from atoll.domain.agents.acp.messages import after, rpc
+from atoll.domain.agents.acp.messages import join_steps, rpc
 from atoll.domain.agents.acp.sessions import AcpCalls, AcpSessions
 from atoll.domain.agents.acp.settings import AcpSettings, update_of
 from atoll.domain.agents.acp.thread_requests import AcpThreadRequests
@@ -29,18 +29,18 @@ from atoll.domain.agents.conversation import (
     Reply,
     Step,
     Terms,
-    busy,
+    busy_error,
     not_pending,
-    unsupported,
+    unsupported_error,
 )
 from atoll.domain.agents.lenient_json import (
     Message,
     name_of,
-    part,
-    parts,
+    read_object,
+    read_objects,
+    read_text,
     remember,
     short,
-    text,
 )
 from atoll.domain.agents.settings import SettingName
 from atoll.domain.agents.threads import requests
@@ -101,11 +101,11 @@ class AcpConversation:
 
     def take(self, message: Message) -> Step:
         """Read one line of output."""
-        method = text(message, "method")
+        method = read_text(message, "method")
         if not method:
             return self._calls.take(message)
-        params = part(message, "params")
-        replay = self._sessions.replay_of(text(params, "sessionId"))
+        params = read_object(message, "params")
+        replay = self._sessions.replay_of(read_text(params, "sessionId"))
         if method == "session/update" and (replay is not None or not self._threads.ready):
             # A resumed session is replayed from its beginning, before it is ready.
             if replay is not None:
@@ -130,7 +130,7 @@ class AcpConversation:
         if self._broken:
             raise Conflict(f"the agent has no session: {self._broken}", code="agent_failed")
         if self._sessions.is_busy(thread) or self._prompt is not None:
-            raise busy()
+            raise busy_error()
         if not self._threads.ready:
             self._prompt = words
             return Step(said=(Began(),))
@@ -160,7 +160,7 @@ class AcpConversation:
         del trace
         serve = self._serves.get(method)
         if serve is None:
-            raise unsupported(method)
+            raise unsupported_error(method)
         if self._early is not None:
             self._early.append((key, method, params))
             return Step()
@@ -171,7 +171,7 @@ class AcpConversation:
     def _take_greeting(self, result: Message, error: str) -> Step:
         if error:
             return self._report_failure("initialize", error)
-        self._sessions.read_abilities(part(result, "agentCapabilities"))
+        self._sessions.read_abilities(read_object(result, "agentCapabilities"))
         return self._open_session()
 
     def _open_session(self) -> Step:
@@ -181,15 +181,15 @@ class AcpConversation:
         if not self._sessions.loads:
             return self._new_session("This agent cannot take up a conversation.")
 
-        def loaded(result: Message, error: str) -> Step:
+        def finish_load(result: Message, error: str) -> Step:
             return self._new_session(error) if error else self._session_ready(wanted, result)
 
-        return Step(send=(self._sessions.load(wanted, loaded),))
+        return Step(send=(self._sessions.load(wanted, finish_load),))
 
     def _take_session(self, result: Message, error: str) -> Step:
         if error:
             return self._report_failure("session/new", error)
-        return self._session_ready(text(result, "sessionId"), result)
+        return self._session_ready(read_text(result, "sessionId"), result)
 
     def _new_session(self, instead: str) -> Step:
         """Start a new session where the old one could not be resumed, and report that."""
@@ -207,7 +207,7 @@ class AcpConversation:
         step = Step() if prompt is None else self._start(thread, prompt, self._names.fresh())
         early, self._early = self._early or [], None
         for waiting in early:
-            step = after(step, self._serve_late(*waiting))
+            step = join_steps(step, self._serve_late(*waiting))
         return replace(step, settings=settings)
 
     def _serve_late(self, key: str, method: str, params: Message) -> Step:
@@ -215,7 +215,7 @@ class AcpConversation:
         try:
             return self._serves[method](key, params)
         except AtollError as error:
-            return Step(replies=(requests.refused(key, error.message),))
+            return Step(replies=(requests.refuse_request(key, error.message),))
 
     def _report_failure(self, call: str, error: str) -> Step:
         card = Draft(f"failed:{call}", CardKind.STATUS, CardState.FAILED, f"{call} failed", error)
@@ -239,14 +239,17 @@ class AcpConversation:
     # Turns.
 
     def _turn_start(self, key: str, params: Message) -> Step:
-        words, thread = requests.words_of(params), self._threads.given(text(params, "threadId"))
+        words, thread = (
+            requests.words_of(params),
+            self._threads.given(read_text(params, "threadId")),
+        )
         if thread is None:
-            raise requests.unknown_thread(text(params, "threadId"))
+            raise requests.unknown_thread(read_text(params, "threadId"))
         if self._sessions.is_busy(thread):
-            raise busy()
+            raise busy_error()
         turn = self._names.fresh()
         step = self._start(thread, words, turn)
-        return replace(step, replies=requests.answered(key, turn=turn_of(turn)))
+        return replace(step, replies=requests.answer_request(key, turn=turn_of(turn)))
 
     def _turn_steer(self, key: str, params: Message) -> Step:
         """Break the prompt off, and go on with these words in the same turn."""
@@ -258,14 +261,14 @@ class AcpConversation:
         return Step(
             said=(*cancelled.said, *thread.prefix_cards(reports)),
             send=cancelled.send,
-            replies=requests.answered(key, turnId=thread.events.turn),
+            replies=requests.answer_request(key, turnId=thread.events.turn),
             events=cancelled.events + thread.events.heard(reports, name=self._names.fresh()),
         )
 
     def _turn_interrupt(self, key: str, params: Message) -> Step:
         thread = self._threads.of_request(params)
         requests.check_turn(params, "turnId", thread.session, thread.events.turn)
-        return replace(self._cancel(thread), replies=requests.answered(key))
+        return replace(self._cancel(thread), replies=requests.answer_request(key))
 
     def _start(self, thread: AcpThread, words: str, turn: str) -> Step:
         """Begin a turn."""
@@ -283,10 +286,10 @@ class AcpConversation:
         prompt: list[Value] = [{"type": "text", "text": words}]
         params: dict[str, Value] = {"sessionId": thread.session, "prompt": prompt}
 
-        def ended(result: Message, error: str) -> Step:
-            return self._end_prompt(thread, text(result, "stopReason"), error)
+        def finish_prompt(result: Message, error: str) -> Step:
+            return self._end_prompt(thread, read_text(result, "stopReason"), error)
 
-        return self._calls.call("session/prompt", params, ended)
+        return self._calls.call("session/prompt", params, finish_prompt)
 
     def _end_prompt(self, thread: AcpThread, reason: str, error: str) -> Step:
         self._requests = {
@@ -329,12 +332,12 @@ class AcpConversation:
     def _take_request(
         self, message: Message, method: str, thread: AcpThread, reports: list[AgentReport]
     ) -> Step:
-        number, name, params = message["id"], name_of(message, "id"), part(message, "params")
+        number, name, params = message["id"], name_of(message, "id"), read_object(message, "params")
         if method not in (PERMISSION, FORM):
             error: dict[str, Value] = {"code": _UNSUPPORTED, "message": f"{method} is not served"}
             carried_events = carry_message((), thread.session, durable=True)
             return Step(send=(rpc(id=number, error=error),), events=carried_events)
-        allows = find_allowing(parts(params, "options"))
+        allows = find_allowing(read_objects(params, "options"))
         form = read_form(params) if method == FORM else read_questions(params)
         accepting = "" if method == FORM or form is None else allows
         remember(self._requests, name, WaitingRequest(number, thread, form, accepting))
@@ -356,12 +359,12 @@ class AcpConversation:
 
     def _respond(self, key: str, params: Message) -> Step:
         """Answer a question, unless its card was answered before."""
-        question = self._questions.find(text(params, "requestId"))
+        question = self._questions.find(read_text(params, "requestId"))
         answer = decide(question, params)
         step = self._answer(question.card, answer)
         thread = self._threads.find(question.thread)
         more = self._cancel(thread) if answer.ends and thread is not None else Step()
-        return replace(after(step, more), replies=requests.answered(key))
+        return replace(join_steps(step, more), replies=requests.answer_request(key))
 
     def _answer(self, card: Card, answer: CardAnswer) -> Step:
         name = card.id.removeprefix(PREFIX)

@@ -12,7 +12,7 @@ from math import isfinite
 from typing import Final
 
 from atoll.domain.agents.card import Option, Value
-from atoll.domain.agents.lenient_json import Message, part, parts, text
+from atoll.domain.agents.lenient_json import Message, read_object, read_objects, read_text
 from atoll.domain.errors import Invalid
 
 DECLINE: Final = "decline"
@@ -82,40 +82,42 @@ class Form:
 
 def read_form(params: Message) -> Form:
     """Return the form of a request. Fields that no form can have are left out."""
-    schema = part(params, "requestedSchema")
+    schema = read_object(params, "requestedSchema")
     required = schema.get("required")
     needed = (
         {name for name in required if isinstance(name, str)} if isinstance(required, list) else {}
     )
-    names = list(part(schema, "properties"))[: 2 * MAX_FIELDS]
+    names = list(read_object(schema, "properties"))[: 2 * MAX_FIELDS]
     fields = [
         FormField(
             name=name,
-            title=text(schema_part, "title", "description") or name,
+            title=read_text(schema_part, "title", "description") or name,
             kind=_kind_of(schema_part),
             choices=_choices_of(schema_part),
             free=f"{name}{_CUSTOM}" if f"{name}{_CUSTOM}" in names else "",
             required=name in needed,
-            several=text(schema_part, "type") == "array",
+            several=read_text(schema_part, "type") == "array",
         )
         for name in names
         if not (name.endswith(_CUSTOM) and name.removesuffix(_CUSTOM) in names)
-        for schema_part in (part(part(schema, "properties"), name),)
+        for schema_part in (read_object(read_object(schema, "properties"), name),)
     ]
-    return Form(text(params, "message"), tuple(fields[:MAX_FIELDS]))
+    return Form(read_text(params, "message"), tuple(fields[:MAX_FIELDS]))
 
 
 def read_questions(params: Message) -> Form | None:
     """Return the questions that Qwen Code sends as a permission; None for a permission."""
-    meta = part(part(params, "toolCall"), "_meta")
-    asked = parts(meta, "qwenQuestions")
+    meta = read_object(read_object(params, "toolCall"), "_meta")
+    asked = read_objects(meta, "qwenQuestions")
     fields = tuple(
         FormField(
             name=str(number),
-            title=text(question, "question", "header"),
+            title=read_text(question, "question", "header"),
             kind="string",
             choices=tuple(
-                (t, t) for option in parts(question, "options") if (t := text(option, "label"))
+                (t, t)
+                for option in read_objects(question, "options")
+                if (t := read_text(option, "label"))
             ),
             free=str(number),
             required=True,
@@ -230,15 +232,18 @@ def _find_choice(field: FormField, answer: str) -> str | None:
 
 
 def _kind_of(schema: Message) -> str:
-    return text(schema, "type") or "string"
+    return read_text(schema, "type") or "string"
 
 
 def _choices_of(schema: Message) -> tuple[tuple[str, str], ...]:
     """Return the values and labels of a field's choices, however its schema spells them."""
     if _kind_of(schema) == "boolean":
         return (("yes", "Yes"), ("no", "No"))
-    items = part(schema, "items") if _kind_of(schema) == "array" else schema
-    titled = [(text(each, "const"), text(each, "title")) for each in parts(items, "oneOf", "anyOf")]
+    items = read_object(schema, "items") if _kind_of(schema) == "array" else schema
+    titled = [
+        (read_text(each, "const"), read_text(each, "title"))
+        for each in read_objects(items, "oneOf", "anyOf")
+    ]
     plain = items.get("enum")
     values = [each for each in plain if isinstance(each, str)] if isinstance(plain, list) else []
     names = items.get("enumNames")

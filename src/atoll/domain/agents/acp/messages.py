@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from atoll.domain.agents.card import Value
 from atoll.domain.agents.conversation import Outgoing, Step, Terms
-from atoll.domain.agents.lenient_json import Message, part, text
+from atoll.domain.agents.lenient_json import Message, read_object, read_text
 
 
-def after(first: Step, then: Step) -> Step:
+def join_steps(first: Step, then: Step) -> Step:
     """Return two steps as one."""
     return replace(
         first,
@@ -20,9 +20,9 @@ def after(first: Step, then: Step) -> Step:
 
 def error_of(message: Message) -> str:
     """Return the text of an error, with the reason that its data gives."""
-    error = part(message, "error")
-    more = text(part(error, "data"), "message", "details")
-    return ": ".join(filter(None, (text(error, "message"), more)))
+    error = read_object(message, "error")
+    more = read_text(read_object(error, "data"), "message", "details")
+    return ": ".join(filter(None, (read_text(error, "message"), more)))
 
 
 def rpc(**fields: Value) -> Outgoing:
@@ -32,7 +32,7 @@ def rpc(**fields: Value) -> Outgoing:
 def servers(terms: Terms, able: Message) -> list[Value]:
     """Return the servers of a session: that of Atoll's tools, by its address for an agent that is
     `able` to dial one, else by a program, which every agent can start."""
-    if terms.tools_url and part(able, "mcpCapabilities").get("http") is True:
+    if terms.tools_url and read_object(able, "mcpCapabilities").get("http") is True:
         return [{"type": "http", "name": "atoll", "url": terms.tools_url, "headers": []}]
     if terms.tools_argv:
         command, *words = terms.tools_argv

@@ -6,8 +6,8 @@ from typing import TypeAlias
 from atoll.domain.agents.acp.messages import error_of, rpc, servers
 from atoll.domain.agents.acp.threads import AcpReplay, AcpThread
 from atoll.domain.agents.card import Value
-from atoll.domain.agents.conversation import Outgoing, Step, Terms, busy
-from atoll.domain.agents.lenient_json import Message, name_of, part, remember
+from atoll.domain.agents.conversation import Outgoing, Step, Terms, busy_error
+from atoll.domain.agents.lenient_json import Message, name_of, read_object, remember
 from atoll.domain.agents.threads.requests import unknown_thread
 
 TakeAnswer: TypeAlias = Callable[[Message, str], Step]
@@ -30,7 +30,7 @@ class AcpCalls:
     def take(self, message: Message) -> Step:
         """Read an answer; one to no call does nothing."""
         then = self._waiting.pop(name_of(message, "id"), None)
-        return Step() if then is None else then(part(message, "result"), error_of(message))
+        return Step() if then is None else then(read_object(message, "result"), error_of(message))
 
 
 class AcpSessions:
@@ -48,7 +48,7 @@ class AcpSessions:
         """Read the capabilities of the agent's greeting."""
         self._able = able
         self.loads = able.get("loadSession") is True
-        self.lists = "list" in part(able, "sessionCapabilities")
+        self.lists = "list" in read_object(able, "sessionCapabilities")
 
     def start(self, then: TakeAnswer) -> Outgoing:
         """Return the call that opens a new session."""
@@ -82,7 +82,7 @@ class AcpSessions:
         if not self.loads:
             raise unknown_thread(session)
         if session in self._replays:
-            raise busy()
+            raise busy_error()
 
     def _place(self) -> dict[str, Value]:
         return {"cwd": self._terms.cwd, "mcpServers": servers(self._terms, self._able)}

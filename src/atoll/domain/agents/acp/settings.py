@@ -7,7 +7,7 @@ is a mode of its own here, `ALLOW_ALL`: another mode sends the requests to the p
 from msgspec.structs import replace
 
 from atoll.domain.agents.card import Value
-from atoll.domain.agents.lenient_json import Message, part, parts, text
+from atoll.domain.agents.lenient_json import Message, read_object, read_objects, read_text
 from atoll.domain.agents.settings import (
     SettingName,
     reported_settings,
@@ -34,17 +34,17 @@ class AcpSettings:
     def opened(self, result: Message) -> SettingsRecord:
         """Read the answer to the session's start."""
         self._take(reported_settings(result))
-        self._take_options(parts(result, "configOptions"), only_new=True)
+        self._take_options(read_objects(result, "configOptions"), only_new=True)
         self._has_modes = self.record.permission_mode is not None
         return self._settings_record()
 
     def told(self, update: Message) -> SettingsRecord | None:
         """Read a notification of the session; None where it is about something else."""
-        match text(update, "sessionUpdate"):
+        match read_text(update, "sessionUpdate"):
             case "current_mode_update":
-                self._own_mode = text(update, "currentModeId")
+                self._own_mode = read_text(update, "currentModeId")
             case "config_option_update":
-                self._take_options(parts(update, "configOptions"))
+                self._take_options(read_objects(update, "configOptions"))
             case _:
                 return None
         return self._settings_record()
@@ -103,4 +103,4 @@ class AcpSettings:
 
 def update_of(message: Message) -> Message:
     """Return the update in a notification of the session."""
-    return part(part(message, "params"), "update")
+    return read_object(read_object(message, "params"), "update")

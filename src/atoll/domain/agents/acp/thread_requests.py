@@ -5,8 +5,8 @@ from dataclasses import replace
 from atoll.domain.agents.acp.sessions import AcpSessions
 from atoll.domain.agents.acp.settings import AcpSettings
 from atoll.domain.agents.acp.threads import AcpReplay, AcpThread, AcpThreads, sessions_of
-from atoll.domain.agents.conversation import Reply, Step, busy
-from atoll.domain.agents.lenient_json import Message, text, whole
+from atoll.domain.agents.conversation import Reply, Step, busy_error
+from atoll.domain.agents.lenient_json import Message, read_int, read_text
 from atoll.domain.agents.threads import requests
 from atoll.domain.agents.threads.thread import thread_of
 
@@ -34,7 +34,7 @@ class AcpThreadRequests:
         def give_new(result: Message, error: str) -> Step:
             if error:
                 return Step(replies=(Reply(key, error={"message": error}),))
-            thread = self._threads.opened(text(result, "sessionId"))
+            thread = self._threads.opened(read_text(result, "sessionId"))
             step = self._give(key, thread, new=True)
             return replace(step, settings=self._settings.opened(result))
 
@@ -42,7 +42,7 @@ class AcpThreadRequests:
 
     def resume(self, key: str, params: Message) -> Step:
         """Resume a thread by its id. Raises `Invalid`, `Conflict`."""
-        session = text(params, "threadId")
+        session = read_text(params, "threadId")
         thread = self._threads.find(session)
         if thread is not None:
             return self._give(key, thread)
@@ -58,35 +58,35 @@ class AcpThreadRequests:
 
     def list(self, key: str, params: Message) -> Step:
         """List threads: the agent's, else those in which something was said here."""
-        most = max(1, min(whole(params, "limit") or MAX_THREADS, MAX_THREADS))
+        most = max(1, min(read_int(params, "limit") or MAX_THREADS, MAX_THREADS))
         if not self._sessions.lists:
             data = self._threads.listed(self._cwd)[:most]
-            return Step(replies=requests.answered(key, data=data, nextCursor=None))
+            return Step(replies=requests.answer_request(key, data=data, nextCursor=None))
 
         def reply(result: Message, error: str) -> Step:
             if error:
                 return Step(replies=(Reply(key, error={"message": error}),))
             data = sessions_of(result, self._cwd)[:most]
-            return Step(replies=requests.answered(key, data=data, nextCursor=None))
+            return Step(replies=requests.answer_request(key, data=data, nextCursor=None))
 
         return Step(send=(self._sessions.list(reply),))
 
     def list_loaded(self, key: str, params: Message) -> Step:
         """List the threads that a worker has."""
         del params
-        return Step(replies=requests.loaded(key, self._threads.open))
+        return Step(replies=requests.answer_thread_ids(key, self._threads.open))
 
     def read(self, key: str, params: Message) -> Step:
         """Read a thread as the agent tells it again; its turn must have ended. Raises `Invalid`,
         `Conflict`."""
-        session = text(params, "threadId")
+        session = read_text(params, "threadId")
         thread = self._threads.find(session)
         view = thread_of(session, self._cwd, thread.preview if thread is not None else "")
         if thread is not None and params.get("includeTurns") is not True:
-            return Step(replies=requests.answered(key, thread=view))
+            return Step(replies=requests.answer_request(key, thread=view))
         self._sessions.check_loadable(session)
         if thread is not None and self._sessions.is_busy(thread):
-            raise busy()
+            raise busy_error()
         replay = AcpReplay(session)
 
         def reply(result: Message, error: str) -> Step:
@@ -97,7 +97,7 @@ class AcpThreadRequests:
             view["preview"] = view["preview"] or requests.preview_of(turns)
             if params.get("includeTurns") is True:
                 view["turns"] = requests.fitting(turns)
-            return Step(replies=requests.answered(key, thread=view))
+            return Step(replies=requests.answer_request(key, thread=view))
 
         return Step(send=(self._sessions.load(session, reply, replay),))
 
@@ -106,4 +106,4 @@ class AcpThreadRequests:
         self._threads.give(thread)
         view = thread_of(thread.session, self._cwd, thread.preview)
         events = (thread.events.opened(self._cwd),) if new else ()
-        return Step(replies=requests.answered(key, thread=view, cwd=self._cwd), events=events)
+        return Step(replies=requests.answer_request(key, thread=view, cwd=self._cwd), events=events)

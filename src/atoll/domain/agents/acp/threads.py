@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from atoll.domain.agents.acp.cards import AcpCards
 from atoll.domain.agents.card import AgentReport, Draft, Value
 from atoll.domain.agents.conversation import AgentEvent
-from atoll.domain.agents.lenient_json import Message, part, parts, text
+from atoll.domain.agents.lenient_json import Message, read_object, read_objects, read_text
 from atoll.domain.agents.threads.items import is_prompt
 from atoll.domain.agents.threads.questions import PREFIX, Names, Questions
 from atoll.domain.agents.threads.requests import unknown_thread
@@ -36,7 +36,7 @@ class AcpThread:
         if not self.prefix:
             return tuple(reports)
         return tuple(
-            _prefixed(report, self.prefix) if isinstance(report, Draft) else report
+            _add_prefix(report, self.prefix) if isinstance(report, Draft) else report
             for report in reports
         )
 
@@ -81,11 +81,11 @@ class AcpThreads:
     def of(self, params: Message) -> AcpThread:
         """Return the session that a message of the agent is about. One of a sub-agent counts as
         the present one."""
-        return self._threads.get(text(params, "sessionId"), self.present)
+        return self._threads.get(read_text(params, "sessionId"), self.present)
 
     def of_request(self, params: Message) -> AcpThread:
         """Return the thread that a request names. Raises `Invalid` for one that is not open."""
-        session = text(params, "threadId")
+        session = read_text(params, "threadId")
         thread = self._threads.get(session)
         if thread is None:
             raise unknown_thread(session)
@@ -143,27 +143,30 @@ class AcpReplay:
 
 def message_name(message: Message) -> str:
     """Return the agent's own id of the message that a piece is of."""
-    return text(part(part(message, "params"), "update"), "messageId")
+    return read_text(read_object(read_object(message, "params"), "update"), "messageId")
 
 
 def sessions_of(result: Message, cwd: str) -> list[Value]:
     """Return the threads of an answer to `session/list`."""
     threads: list[Value] = []
-    for session in parts(result, "sessions"):
+    for session in read_objects(result, "sessions"):
         shown = thread_of(
-            text(session, "sessionId"), text(session, "cwd") or cwd, text(session, "title")
+            read_text(session, "sessionId"),
+            read_text(session, "cwd") or cwd,
+            read_text(session, "title"),
         )
-        threads.append({**shown, "updatedAt": _seconds(text(session, "updatedAt"))})
+        threads.append({**shown, "updatedAt": _seconds(read_text(session, "updatedAt"))})
     return threads
 
 
 def is_live(update: Message, events: Sequence[AgentEvent]) -> bool:
     """Report whether an update is only a piece: of a text, or of a tool's progress."""
-    name = text(update, "sessionUpdate")
+    name = read_text(update, "sessionUpdate")
     return name.endswith("_chunk") or (name == "tool_call_update" and not events)
 
 
-def _prefixed(draft: Draft, prefix: str) -> Draft:
+def _add_prefix(draft: Draft, prefix: str) -> Draft:
+    """Return a card with a prefix before its id and the id that it refers to."""
     data = draft.data
     about = None if data is None else data.get("for")
     if data is not None and isinstance(about, str) and about:

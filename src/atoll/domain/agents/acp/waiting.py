@@ -10,8 +10,8 @@ from atoll.domain.agents.acp.forms import DECLINE, Form, fill_form
 from atoll.domain.agents.acp.messages import rpc
 from atoll.domain.agents.acp.threads import AcpThread
 from atoll.domain.agents.card import Card, Value
-from atoll.domain.agents.conversation import Outgoing, chosen
-from atoll.domain.agents.lenient_json import Message, text
+from atoll.domain.agents.conversation import Outgoing, check_option
+from atoll.domain.agents.lenient_json import Message, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class WaitingRequest:
     ) -> tuple[Outgoing, bool]:
         """Return the answer, and whether it accepts. Raises `Invalid`."""
         if self.form is None:
-            decision = chosen(card, option)
+            decision = check_option(card, option)
             effect = next(option.effect for option in card.options if option.id == decision)
             return select(self.number, decision), effect == "allow"
         if option == DECLINE:
@@ -51,7 +51,9 @@ class WaitingRequest:
 
 def find_allowing(options: Sequence[Message]) -> str:
     """Return the option that allows what is asked: once, where it can be; empty without one."""
-    kinds = {text(option, "kind"): text(option, "optionId") for option in reversed(options)}
+    kinds = {
+        read_text(option, "kind"): read_text(option, "optionId") for option in reversed(options)
+    }
     return kinds.get("allow_once") or kinds.get("allow_always") or ""
 
 

@@ -20,7 +20,15 @@ from atoll.domain.agents.claude_code.tools import (
     tool_card,
     tool_result,
 )
-from atoll.domain.agents.lenient_json import Message, part, parts, remember, short, text, whole
+from atoll.domain.agents.lenient_json import (
+    Message,
+    read_int,
+    read_object,
+    read_objects,
+    read_text,
+    remember,
+    short,
+)
 
 ALLOW, DENY = "allow", "deny"
 INTERRUPTED = "[Request interrupted"
@@ -42,15 +50,15 @@ class ClaudeCards:
 
     def take(self, message: Message) -> list[AgentReport]:
         """Translate one message."""
-        match text(message, "type"):
+        match read_text(message, "type"):
             case "assistant":
                 return self._assistant(message)
             case "user":
                 return self._user(message)
             case "stream_event":
-                return self._piece(part(message, "event"))
+                return self._append_piece(read_object(message, "event"))
             case "result":
-                return self._result(message)
+                return self._read_result(message)
             case "system":
                 return self._system(message)
             case "control_request":
@@ -61,7 +69,7 @@ class ClaudeCards:
     def asked(self, words: str) -> list[AgentReport]:
         """Add the card of a person's prompt; the stream itself does not repeat it."""
         self._turns += 1
-        return self._began(f"asked:{self._turns}", words)
+        return self._begin_turn(f"asked:{self._turns}", words)
 
     def steered(self, words: str) -> list[AgentReport]:
         """Add the card of what a person says during a turn."""
@@ -78,7 +86,7 @@ class ClaudeCards:
         state = CardState.DONE if accepted else CardState.DECLINED
         return [Draft(id=f"approval:{request}", kind=kind, state=state), Began()]
 
-    def _began(self, name: str, words: str) -> list[AgentReport]:
+    def _begin_turn(self, name: str, words: str) -> list[AgentReport]:
         self._turn = f"turn:{name}"
         return [
             Draft(id=self._turn, kind=CardKind.TURN, state=CardState.RUNNING, title=short(words)),
@@ -86,7 +94,7 @@ class ClaudeCards:
             Began(),
         ]
 
-    def _ended(self, state: CardState, **data: int | None) -> list[AgentReport]:
+    def _end_turn(self, state: CardState, **data: int | None) -> list[AgentReport]:
         known = {name: value for name, value in data.items() if value is not None}
         turn, self._turn = self._turn, ""
         ended: list[AgentReport] = [Yielded()]
@@ -95,106 +103,113 @@ class ClaudeCards:
         return ended
 
     def _assistant(self, message: Message) -> list[AgentReport]:
-        inner, reports = part(message, "message"), list[AgentReport]()
+        inner, reports = read_object(message, "message"), list[AgentReport]()
         if _is_filler(message, inner):
             return []
-        streamed = self._messages > 0 and not text(message, "parent_tool_use_id")
-        for at, block in enumerate(parts(inner, "content")):
+        streamed = self._messages > 0 and not read_text(message, "parent_tool_use_id")
+        for at, block in enumerate(read_objects(inner, "content")):
             if streamed:
                 card_id = f"m{self._messages}:{self._blocks}"
                 self._blocks += 1
             else:
-                card_id = f"{text(message, 'uuid') or text(inner, 'id')}:{at}"
+                card_id = f"{read_text(message, 'uuid') or read_text(inner, 'id')}:{at}"
             reports += self._block(block, card_id)
         if message.get("isApiErrorMessage") is True and "parentUuid" in message:
             # A transcript has no result, and no hook reports such an end.
-            return [*_as_failures(reports), *self._ended(CardState.FAILED)]
+            return [*_as_failures(reports), *self._end_turn(CardState.FAILED)]
         return reports
 
     def _block(self, block: Message, card_id: str) -> list[AgentReport]:
-        match text(block, "type"):
+        match read_text(block, "type"):
             case "tool_use" | "server_tool_use" | "mcp_tool_use":
                 draft = tool_card(block)
                 remember(self._kinds, draft.id, draft.kind)
                 return [draft]
             case "thinking":
-                words, kind = text(block, "thinking"), CardKind.THINKING
+                words, kind = read_text(block, "thinking"), CardKind.THINKING
             case _:
-                words, kind = text(block, "text"), CardKind.TEXT
+                words, kind = read_text(block, "text"), CardKind.TEXT
         return [Draft(id=card_id, kind=kind, state=CardState.DONE, text=words)] if words else []
 
     def _user(self, message: Message) -> list[AgentReport]:
-        content = part(message, "message").get("content")
-        name = text(message, "uuid")
+        content = read_object(message, "message").get("content")
+        name = read_text(message, "uuid")
         if isinstance(content, str):
             return self._said_by_person(message, name, content)
         reports = list[AgentReport]()
-        for block in parts(part(message, "message"), "content"):
-            if text(block, "type") == "tool_result":
-                reports.append(tool_result(block, part(message, "toolUseResult"), self._kinds))
-            elif text(block, "type") == "text":
-                reports += self._said_by_person(message, name, text(block, "text"))
+        for block in read_objects(read_object(message, "message"), "content"):
+            if read_text(block, "type") == "tool_result":
+                reports.append(
+                    tool_result(block, read_object(message, "toolUseResult"), self._kinds)
+                )
+            elif read_text(block, "type") == "text":
+                reports += self._said_by_person(message, name, read_text(block, "text"))
         return reports
 
     def _said_by_person(self, message: Message, name: str, words: str) -> list[AgentReport]:
         if words.startswith(INTERRUPTED):
-            return [*self._ended(CardState.DECLINED), Interrupted()]
+            return [*self._end_turn(CardState.DECLINED), Interrupted()]
         # Text that a program put there (reminders, outputs of slash commands) is not a person's.
         if message.get("isMeta") is True or message.get("isSidechain") is True:
             return []
-        if text(message, "parent_tool_use_id") or words.startswith(("<local-command", "<command-")):
+        if read_text(message, "parent_tool_use_id") or words.startswith(
+            ("<local-command", "<command-")
+        ):
             return []
-        return self._began(name or f"{self._turns}", words)
+        return self._begin_turn(name or f"{self._turns}", words)
 
-    def _piece(self, event: Message) -> list[AgentReport]:
+    def _append_piece(self, event: Message) -> list[AgentReport]:
         """Append a piece of a block that is being written."""
-        at = whole(event, "index") or 0
+        at = read_int(event, "index") or 0
         card_id = f"m{self._messages}:{at}"
-        match text(event, "type"):
+        match read_text(event, "type"):
             case "message_start":
                 self._messages, self._blocks = self._messages + 1, 0
             case "content_block_start":
-                kind = _BLOCKS.get(text(part(event, "content_block"), "type"))
+                kind = _BLOCKS.get(read_text(read_object(event, "content_block"), "type"))
                 running = CardState.RUNNING
                 return (
                     [] if kind is None else [Draft(id=card_id, kind=kind, state=running, text="")]
                 )
             case "content_block_delta":
-                delta = part(event, "delta")
-                field = _DELTAS.get(text(delta, "type"))
+                delta = read_object(event, "delta")
+                field = _DELTAS.get(read_text(delta, "type"))
                 if field is None:
                     return []
-                kind, words = _BLOCKS[field], text(delta, field)
+                kind, words = _BLOCKS[field], read_text(delta, field)
                 return [Draft(id=card_id, kind=kind, text=words, append=True)]
             case _:
                 return []
         return []
 
-    def _result(self, message: Message) -> list[AgentReport]:
+    def _read_result(self, message: Message) -> list[AgentReport]:
+        """Return the end of a turn, with a card for its failure."""
         failed = message.get("is_error") is True
-        broken = text(message, "subtype") == "error_during_execution"
+        broken = read_text(message, "subtype") == "error_during_execution"
         reports = list[AgentReport]()
         if failed and not broken:
-            words = text(message, "result") or text(message, "subtype")
+            words = read_text(message, "result") or read_text(message, "subtype")
             reports.append(
                 Draft(
                     id=f"end:{self._turn}", kind=CardKind.STATUS, state=CardState.FAILED, text=words
                 )
             )
         state = CardState.FAILED if failed else CardState.DONE
-        return [*reports, *self._ended(state, milliseconds=whole(message, "duration_ms"))]
+        return [*reports, *self._end_turn(state, milliseconds=read_int(message, "duration_ms"))]
 
     def _system(self, message: Message) -> list[AgentReport]:
-        match text(message, "subtype"):
+        match read_text(message, "subtype"):
             case "init":
-                title = f"Claude Code {text(message, 'claude_code_version')}".strip()
-                model = text(message, "model")
+                title = f"Claude Code {read_text(message, 'claude_code_version')}".strip()
+                model = read_text(message, "model")
                 return [_status("init", title, CardState.DONE, model)]
             case "turn_duration":
-                return self._ended(CardState.DONE, milliseconds=whole(message, "durationMs"))
+                return self._end_turn(CardState.DONE, milliseconds=read_int(message, "durationMs"))
             case "api_error" | "error":
-                name = text(message, "uuid")
-                words = text(message, "content") or text(part(message, "error"), "message")
+                name = read_text(message, "uuid")
+                words = read_text(message, "content") or read_text(
+                    read_object(message, "error"), "message"
+                )
                 return [
                     _status(
                         f"error:{name}", "The model could not be asked", CardState.FAILED, words
@@ -202,16 +217,16 @@ class ClaudeCards:
                 ]
             case "compact_boundary":
                 title = "The conversation was made shorter"
-                return [_status(f"compact:{text(message, 'uuid')}", title, CardState.DONE)]
+                return [_status(f"compact:{read_text(message, 'uuid')}", title, CardState.DONE)]
             case _:
                 return []
 
     def _request(self, message: Message) -> list[AgentReport]:
         """Add the card of a permission or question that waits for its answer."""
-        name, request = text(message, "request_id"), part(message, "request")
-        if text(request, "subtype") != "can_use_tool":
+        name, request = read_text(message, "request_id"), read_object(message, "request")
+        if read_text(request, "subtype") != "can_use_tool":
             return []
-        tool, given = text(request, "tool_name"), part(request, "input")
+        tool, given = read_text(request, "tool_name"), read_object(request, "input")
         remember(self._asked, name, tool)
         if tool == "AskUserQuestion":
             card = Draft(
@@ -228,11 +243,11 @@ class ClaudeCards:
                 id=f"approval:{name}",
                 kind=CardKind.APPROVAL,
                 state=CardState.PENDING,
-                title=f"Allow {text(request, 'display_name') or tool}?",
-                text=text(given, "command", "file_path", "plan", "url")
-                or text(request, "description"),
+                title=f"Allow {read_text(request, 'display_name') or tool}?",
+                text=read_text(given, "command", "file_path", "plan", "url")
+                or read_text(request, "description"),
                 options=(Option(ALLOW, "Allow", "allow"), Option(DENY, "Deny", "deny")),
-                data={"answerable": True, "tool": tool, "for": text(request, "tool_use_id")},
+                data={"answerable": True, "tool": tool, "for": read_text(request, "tool_use_id")},
             )
         return [card, Yielded()]
 
@@ -241,10 +256,10 @@ def message_name(message: Message, turn: str, written: str = "") -> str:
     """Return the name of a message of this turn: the model's own, by which its pieces are known,
     else the line's. A model's names are not trusted to differ from turn to turn. `written` is the
     message that pieces are of."""
-    if text(message, "type") == "stream_event":
+    if read_text(message, "type") == "stream_event":
         return f"{turn}:{written}" if written else ""
-    own = text(part(message, "message"), "id")
-    return f"{turn}:{own}" if own else text(message, "uuid")
+    own = read_text(read_object(message, "message"), "id")
+    return f"{turn}:{own}" if own else read_text(message, "uuid")
 
 
 def _of_person(card_id: str, words: str) -> Draft:
@@ -266,7 +281,7 @@ def _status(card_id: str, title: str, state: CardState, words: str = "") -> Draf
 def _is_filler(message: Message, inner: Message) -> bool:
     """Report whether Claude itself wrote a line of a transcript in its model's place, as after an
     interrupt; nobody was shown it. A failed request is one, too, and is shown."""
-    written = "parentUuid" in message and text(inner, "model") == "<synthetic>"
+    written = "parentUuid" in message and read_text(inner, "model") == "<synthetic>"
     return written and message.get("isApiErrorMessage") is not True
 
 

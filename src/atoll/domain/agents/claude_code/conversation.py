@@ -17,12 +17,19 @@ from atoll.domain.agents.conversation import (
     Reply,
     Step,
     Terms,
-    busy,
-    chosen,
+    busy_error,
+    check_option,
     not_pending,
-    unsupported,
+    unsupported_error,
 )
-from atoll.domain.agents.lenient_json import Message, part, parts, remember, text, whole
+from atoll.domain.agents.lenient_json import (
+    Message,
+    read_int,
+    read_object,
+    read_objects,
+    read_text,
+    remember,
+)
 from atoll.domain.agents.settings import SettingName
 from atoll.domain.agents.threads import requests
 from atoll.domain.agents.threads.questions import PREFIX, CardAnswer, Names, Questions, decide
@@ -60,43 +67,48 @@ class ClaudeConversation:
         """Send `initialize`; Claude accepts prompts at once. What a person has changed is set
         again, and a turn of the process before is over."""
         hello = self._control({"subtype": "initialize", "hooks": None})
-        self._greeting = text(hello, "request_id")
+        self._greeting = read_text(hello, "request_id")
         changed = [self._setting(name, value) for name, value in self._settings.changed.items()]
-        events = self._ended() if self._working else ()
+        events = self._end_turn() if self._working else ()
         return Step(send=(hello, *changed), settings=self._settings.record, events=events)
 
     def take(self, message: Message) -> Step:
         """Read one line of output."""
-        kind = text(message, "type")
+        kind = read_text(message, "type")
         if kind == "control_response":
-            return self._responded(part(message, "response"))
+            return self._receive_response(read_object(message, "response"))
         switch = self._threads.switch
         if kind == "result" and switch is not None and self._greeting:
             return self._not_there(switch)
-        step = self._heard(message, kind)
-        own = not text(message, "parent_tool_use_id") and message.get("isSidechain") is not True
+        step = self._receive_message(message, kind)
+        own = (
+            not read_text(message, "parent_tool_use_id") and message.get("isSidechain") is not True
+        )
         events = step.events
         if own:
-            given = part(part(message, "request"), "input")
+            given = read_object(read_object(message, "request"), "input")
             events += self._thread.heard(step.said, name=self._name_of(message), given=given)
         if kind == "result":
-            events += self._ended()
+            events += self._end_turn()
         carried_events = carry_message(events, self._thread.thread, durable=kind not in _LIVE)
         return replace(
-            step, events=(*carried_events, *self._moved()) if kind == "result" else carried_events
+            step,
+            events=(*carried_events, *self._follow_session())
+            if kind == "result"
+            else carried_events,
         )
 
     def _name_of(self, message: Message) -> str:
         """Return the name of a message. Pieces have the one of the message that they are of."""
-        event = part(message, "event")
-        if text(event, "type") == "message_start":
-            self._written = text(part(event, "message"), "id")
+        event = read_object(message, "event")
+        if read_text(event, "type") == "message_start":
+            self._written = read_text(read_object(event, "message"), "id")
         return message_name(message, self._thread.turn, self._written)
 
     def ask(self, words: str) -> Step:
         """Send a prompt."""
         if self._working or self._threads.switch is not None:
-            raise busy()
+            raise busy_error()
         return self._prompt(words, self._names.fresh())
 
     def interrupt(self) -> Step:
@@ -113,7 +125,7 @@ class ClaudeConversation:
     def change(self, name: SettingName, value: str) -> Step:
         """Change the model or the permission mode, for the next turn or the running one."""
         line = self._setting(name, value)
-        self._settings.asked(text(line, "request_id"), name, value)
+        self._settings.asked(read_text(line, "request_id"), name, value)
         return Step(send=(line,))
 
     def request(self, key: str, method: str, params: Message, *, trace: str = "") -> Step:
@@ -123,17 +135,17 @@ class ClaudeConversation:
             return self._respond(key, params)
         serve = _SERVED.get(method)
         if serve is None:
-            raise unsupported(method)
+            raise unsupported_error(method)
         return serve(self, key, params)
 
     # What Claude says.
 
-    def _heard(self, message: Message, kind: str) -> Step:
+    def _receive_message(self, message: Message, kind: str) -> Step:
         """Return the cards of a message, and what it means for the conversation."""
-        name = text(message, "request_id")
+        name = read_text(message, "request_id")
         if kind == "control_request":
-            request = part(message, "request")
-            if text(request, "subtype") != "can_use_tool":
+            request = read_object(message, "request")
+            if read_text(request, "subtype") != "can_use_tool":
                 return Step(send=(_refusal(name),))
             remember(self._requests, name, request)
         if kind == "control_cancel_request" and self._requests.pop(name, None) is not None:
@@ -142,11 +154,11 @@ class ClaudeConversation:
         if kind != "system":
             return Step(said=reports)
         # Claude repeats its introduction at each prompt.
-        introduces = text(message, "subtype") == "init"
-        session = text(message, "session_id") if introduces else ""
+        introduces = read_text(message, "subtype") == "init"
+        session = read_text(message, "session_id") if introduces else ""
         # An interrupt that came before, while Claude waited for its tools, is lost.
         send = self.interrupt().send if introduces and self._interrupted else ()
-        events = self._introduced(session) if session else ()
+        events = self._begin_session(session) if session else ()
         return Step(
             said=(*reports, Began()) if events else reports,
             send=send,
@@ -155,8 +167,8 @@ class ClaudeConversation:
             events=events,
         )
 
-    def _introduced(self, session: str) -> tuple[AgentEvent, ...]:
-        """Note the session that works; begin a turn that nobody's prompt has begun."""
+    def _begin_session(self, session: str) -> tuple[AgentEvent, ...]:
+        """Note the session in use; begin a turn when no prompt began one."""
         self._threads.session = session
         if not self._thread.thread:
             self._thread.thread = session
@@ -166,13 +178,13 @@ class ClaudeConversation:
         turn = self._steers.pop(0) if self._steers else self._names.fresh()
         return self._thread.begins(turn)
 
-    def _ended(self) -> tuple[AgentEvent, ...]:
+    def _end_turn(self) -> tuple[AgentEvent, ...]:
         self._working = False
         self._requests.clear()
         interrupted, self._interrupted = self._interrupted, False
         return self._thread.ends(interrupted=interrupted)
 
-    def _moved(self) -> tuple[AgentEvent, ...]:
+    def _follow_session(self) -> tuple[AgentEvent, ...]:
         """Return the event of a session that Claude began in place of another."""
         if self._threads.session == self._thread.thread:
             return ()
@@ -180,32 +192,37 @@ class ClaudeConversation:
         self._threads.opened(self._threads.session)
         return (self._thread.opened(self._terms.cwd),)
 
-    def _responded(self, response: Message) -> Step:
+    def _receive_response(self, response: Message) -> Step:
         """Handle the response to a control request."""
-        name, failed = text(response, "request_id"), text(response, "subtype") != "success"
+        name, failed = (
+            read_text(response, "request_id"),
+            read_text(response, "subtype") != "success",
+        )
         settings, settled = self._settings.replied(response)
         step = Step(settings=settings, settled=settled)
         key = self._interrupts.pop(name, None)
         if key is not None:
-            error = Reply(key, error={"message": text(response, "error")})
-            return Step(replies=(error,) if failed else requests.answered(key))
+            error = Reply(key, error={"message": read_text(response, "error")})
+            return Step(replies=(error,) if failed else requests.answer_request(key))
         if name == self._greeting and self._threads.switch is not None:
-            there = self._there(self._threads.switch)
+            there = self._enter_session(self._threads.switch)
             return replace(there, settings=settings, settled=settled)
         return step
 
     # Threads.
 
-    def _there(self, switch: Switch) -> Step:
-        """Go on in the session that was switched to."""
+    def _enter_session(self, switch: Switch) -> Step:
+        """Continue in the session that was switched to."""
         self._threads.switch = None
         self._threads.session = switch.session
         self._threads.opened(switch.session)
         self._thread = ThreadEvents(switch.session, self._questions)
         if switch.words:
             step = self._prompt(switch.words, switch.turn)
-            return replace(step, replies=requests.answered(switch.key, turn=turn_of(switch.turn)))
-        return self._opened(switch.key, switch.method)
+            return replace(
+                step, replies=requests.answer_request(switch.key, turn=turn_of(switch.turn))
+            )
+        return self._answer_open(switch.key, switch.method)
 
     def _not_there(self, switch: Switch) -> Step:
         """Go back, where a session cannot be resumed."""
@@ -213,10 +230,10 @@ class ClaudeConversation:
         reply = requests.no_such_thread(switch.key, switch.session)
         return Step(replies=(reply,), restart=switch.back)
 
-    def _opened(self, key: str, method: str) -> Step:
-        """Answer for a thread that is the present one."""
+    def _answer_open(self, key: str, method: str) -> Step:
+        """Answer a request that opened the current thread."""
         shown = thread_of(self._thread.thread, self._terms.cwd)
-        replies = requests.answered(key, thread=shown, cwd=self._terms.cwd)
+        replies = requests.answer_request(key, thread=shown, cwd=self._terms.cwd)
         new = method == "thread/start"
         return Step(replies=replies, events=(self._thread.opened(self._terms.cwd),) if new else ())
 
@@ -224,44 +241,44 @@ class ClaudeConversation:
         self._threads.switch, self._greeting = switch, ""
         return Step(restart=self._threads.restart(switch.session))
 
-    def _idle(self) -> None:
+    def _check_idle(self) -> None:
         """Check that the process may be given another session. Raises `Conflict`."""
         if self._working or self._threads.switch is not None:
-            raise busy()
+            raise busy_error()
 
     def _thread_start(self, key: str, params: Message) -> Step:
         del params
-        self._idle()
+        self._check_idle()
         if self._threads.first():
-            return self._opened(key, "thread/start")
+            return self._answer_open(key, "thread/start")
         back = self._threads.back()
         return self._switch(Switch(key, "thread/start", self._threads.new(), back))
 
     def _thread_resume(self, key: str, params: Message) -> Step:
-        thread = text(params, "threadId")
+        thread = read_text(params, "threadId")
         if not transcripts.is_thread(thread):
             raise requests.bad_thread_id()
         if thread == self._threads.session and self._threads.switch is None:
             self._threads.opened(thread)
-            return self._opened(key, "thread/resume")
-        self._idle()
+            return self._answer_open(key, "thread/resume")
+        self._check_idle()
         return self._switch(Switch(key, "thread/resume", thread, self._threads.back()))
 
     def _thread_list(self, key: str, params: Message) -> Step:
-        most = min(whole(params, "limit") or transcripts.MAX_THREADS, transcripts.MAX_THREADS)
+        most = min(read_int(params, "limit") or transcripts.MAX_THREADS, transcripts.MAX_THREADS)
 
         def read(messages: Sequence[Message]) -> Step:
-            data: list[Value] = [*transcripts.listed(messages, self._terms.cwd)]
-            return Step(replies=requests.answered(key, data=data, nextCursor=None))
+            data: list[Value] = [*transcripts.list_threads(messages, self._terms.cwd)]
+            return Step(replies=requests.answer_request(key, data=data, nextCursor=None))
 
         return Step(lookup=Lookup(transcripts.list_argv(self._terms.cwd, max(1, most)), read))
 
     def _thread_loaded_list(self, key: str, params: Message) -> Step:
         del params
-        return Step(replies=requests.loaded(key, self._threads.open))
+        return Step(replies=requests.answer_thread_ids(key, self._threads.open))
 
     def _thread_read(self, key: str, params: Message) -> Step:
-        thread = text(params, "threadId")
+        thread = read_text(params, "threadId")
         if not transcripts.is_thread(thread):
             raise requests.bad_thread_id()
 
@@ -272,21 +289,21 @@ class ClaudeConversation:
             shown = thread_of(thread, self._terms.cwd, transcripts.preview(messages))
             if params.get("includeTurns") is True:
                 shown["turns"] = requests.fitting(turns)
-            return Step(replies=requests.answered(key, thread=shown))
+            return Step(replies=requests.answer_request(key, thread=shown))
 
         return Step(lookup=Lookup(transcripts.read_argv(self._terms.cwd, thread), read))
 
     # Turns.
 
     def _turn_start(self, key: str, params: Message) -> Step:
-        thread, words = text(params, "threadId"), _prompt_of(params)
+        thread, words = read_text(params, "threadId"), _prompt_of(params)
         if not self._threads.opens(thread):
             raise requests.unknown_thread(thread)
-        self._idle()
+        self._check_idle()
         turn = self._names.fresh()
         if thread == self._threads.session:
             step = self._prompt(words, turn)
-            return replace(step, replies=requests.answered(key, turn=turn_of(turn)))
+            return replace(step, replies=requests.answer_request(key, turn=turn_of(turn)))
         back = self._threads.back()
         return self._switch(Switch(key, "turn/start", thread, back, turn, words))
 
@@ -300,7 +317,7 @@ class ClaudeConversation:
         return Step(
             said=reports,
             send=(_user(words, name),),
-            replies=requests.answered(key, turnId=self._thread.turn),
+            replies=requests.answer_request(key, turnId=self._thread.turn),
             events=self._thread.heard(reports, name=name),
         )
 
@@ -308,7 +325,7 @@ class ClaudeConversation:
         requests.check_turn(params, "turnId", self._thread.thread, self._thread.turn)
         step = self.interrupt()
         for line in step.send:
-            remember(self._interrupts, text(line, "request_id"), key)
+            remember(self._interrupts, read_text(line, "request_id"), key)
         return step
 
     def _prompt(self, words: str, turn: str) -> Step:
@@ -324,11 +341,11 @@ class ClaudeConversation:
 
     def _respond(self, key: str, params: Message) -> Step:
         """Answer a question, unless its card was answered before."""
-        question = self._questions.find(text(params, "requestId"))
+        question = self._questions.find(read_text(params, "requestId"))
         decision = decide(question, params)
         step = self._answer(question.card, decision)
         more = self.interrupt() if decision.ends else Step()
-        return replace(step, send=(*step.send, *more.send), replies=requests.answered(key))
+        return replace(step, send=(*step.send, *more.send), replies=requests.answer_request(key))
 
     def _answer(self, card: Card, decision: CardAnswer) -> Step:
         name = card.id.removeprefix(PREFIX)
@@ -338,8 +355,8 @@ class ClaudeConversation:
         if card.kind is CardKind.QUESTION:
             response_body, accepted = _answered_question(request, card, decision)
         else:
-            response_body, accepted = _allowed(
-                request, chosen(card, decision.option), decision.words
+            response_body, accepted = _answer_permission(
+                request, check_option(card, decision.option), decision.words
             )
         del self._requests[name]
         response: dict[str, Value] = {
@@ -390,9 +407,12 @@ def _prompt_of(params: Message) -> str:
     return words
 
 
-def _allowed(request: Message, option: str, words: str | None) -> tuple[dict[str, Value], bool]:
+def _answer_permission(
+    request: Message, option: str, words: str | None
+) -> tuple[dict[str, Value], bool]:
+    """Return the answer to a tool's permission request, and whether it allows the tool."""
     if option == ALLOW:
-        return {"behavior": "allow", "updatedInput": {**part(request, "input")}}, True
+        return {"behavior": "allow", "updatedInput": {**read_object(request, "input")}}, True
     reason = words or "The person declined this."
     return {"behavior": "deny", "message": reason}, False
 
@@ -401,11 +421,11 @@ def _answered_question(
     request: Message, card: Card, decision: CardAnswer
 ) -> tuple[dict[str, Value], bool]:
     """Return the answers to its questions: one for each, or one for all."""
-    given, replies = part(request, "input"), dict(decision.answers)
-    answer = "" if replies else decision.words or chosen(card, decision.option)
+    given, replies = read_object(request, "input"), dict(decision.answers)
+    answer = "" if replies else decision.words or check_option(card, decision.option)
     answers: dict[str, Value] = {
-        text(question, "question"): replies.get(f"q{n}", answer)
-        for n, question in enumerate(parts(given, "questions"), 1)
+        read_text(question, "question"): replies.get(f"q{n}", answer)
+        for n, question in enumerate(read_objects(given, "questions"), 1)
     }
     return {"behavior": "allow", "updatedInput": {**given, "answers": answers}}, True
 

@@ -11,7 +11,7 @@ import msgspec
 
 from atoll.domain.agents.card import CardKind, Value
 from atoll.domain.agents.claude_code.tools import tool_card
-from atoll.domain.agents.lenient_json import Message, part, parts, text
+from atoll.domain.agents.lenient_json import Message, read_object, read_objects, read_text
 from atoll.domain.agents.terminal_question import (
     MAX_PARTS,
     TerminalQuestion,
@@ -35,21 +35,25 @@ class ClaudeHeld:
 
     def read(self, card_id: str, message: Message) -> TerminalQuestion | None:
         """Return the question of a `PermissionRequest`."""
-        tool, given = text(message, "tool_name"), part(message, "tool_input")
-        if text(message, "hook_event_name") != "PermissionRequest" or not tool:
+        tool, given = read_text(message, "tool_name"), read_object(message, "tool_input")
+        if read_text(message, "hook_event_name") != "PermissionRequest" or not tool:
             return None
         if tool != _ASKS:
             return permission(card_id, f"Allow {tool}?", _spelled(tool, given))
         asked = question_parts(given)
-        if not asked or len(asked) != len(parts(given, "questions")) or len(asked) > MAX_PARTS:
+        if (
+            not asked
+            or len(asked) != len(read_objects(given, "questions"))
+            or len(asked) > MAX_PARTS
+        ):
             return None
         return TerminalQuestion(card_id, CardKind.QUESTION, "The agent asks", asked)
 
     def reply(self, message: Message, question: TerminalQuestion) -> Mapping[str, object]:
         """Return the decision, with the answers where the agent asked."""
-        given, decision = part(message, "tool_input"), dict[str, object]()
+        given, decision = read_object(message, "tool_input"), dict[str, object]()
         if question.kind is CardKind.QUESTION:
-            asked = [text(one, "question") for one in parts(given, "questions")]
+            asked = [read_text(one, "question") for one in read_objects(given, "questions")]
             answers = dict(zip(asked, question.labels(), strict=False))
             decision = {"behavior": "allow", "updatedInput": {**given, "answers": answers}}
         elif question.denied:
@@ -63,9 +67,9 @@ class ClaudeHeld:
         """Report whether a tool's end is that of the tool that was asked about. Its input may be in
         another order, and the line cut off."""
         over = _OVER.search(line)
-        if over is None or over[1] != text(message, "tool_name"):
+        if over is None or over[1] != read_text(message, "tool_name"):
             return False
-        found = [probe in over[2] for probe in _probes({**part(message, "tool_input")})]
+        found = [probe in over[2] for probe in _probes({**read_object(message, "tool_input")})]
         return any(found) if len(line) >= CUT else all(found)
 
 
@@ -89,7 +93,7 @@ def _spelled(tool: str, given: Message) -> str:
     card = tool_card({"name": tool, "input": dict(given), "id": ""})
     match card.kind:
         case CardKind.BASH:
-            about = text(given, "command")
+            about = read_text(given, "command")
         case CardKind.DIFF:
             about = f"{card.title}\n{card.text}"
         case CardKind.FILE:

@@ -4,7 +4,7 @@ Claude accepts any word as a mode, also one that does not exist: only its docume
 offered.
 """
 
-from atoll.domain.agents.lenient_json import Message, part, parts, text
+from atoll.domain.agents.lenient_json import Message, read_object, read_objects, read_text
 from atoll.domain.agents.settings import SettingName, setting, with_value
 from atoll.wire.contract.agents import SettingsRecord
 
@@ -37,36 +37,37 @@ class ClaudeSettings:
 
     def replied(self, response: Message) -> tuple[SettingsRecord | None, str | None]:
         """Read the answer to one of our requests: the new settings, and how a change ended."""
-        models = parts(part(response, "response"), "models")
+        models = read_objects(read_object(response, "response"), "models")
         if models:
-            return self._offered(models), None
-        change = self._changes.pop(text(response, "request_id"), None)
+            return self._note_models(models), None
+        change = self._changes.pop(read_text(response, "request_id"), None)
         if change is None:
             return None, None
-        if text(response, "subtype") != "success":
-            return None, text(response, "error") or "Claude gave no reason"
+        if read_text(response, "subtype") != "success":
+            return None, read_text(response, "error") or "Claude gave no reason"
         self.changed[change[0]] = change[1]
         return self._set(*change), ""
 
     def told(self, message: Message) -> SettingsRecord | None:
         """Read a system message; None where it says nothing new."""
         before = self.record
-        mode, model = text(message, "permissionMode"), text(message, "model")
+        mode, model = read_text(message, "permissionMode"), read_text(message, "model")
         if mode:
             self._set("permission_mode", mode)
-        if model and text(message, "subtype") == "init":
+        if model and read_text(message, "subtype") == "init":
             self._set("model", self._name_of(model))
         return None if self.record == before else self.record
 
-    def _offered(self, models: list[Message]) -> SettingsRecord:
-        pairs = [(text(model, "value"), text(model, "displayName")) for model in models]
+    def _note_models(self, models: list[Message]) -> SettingsRecord:
+        """Record the models that the agent offers."""
+        pairs = [(read_text(model, "value"), read_text(model, "displayName")) for model in models]
         present = self.record.model.now if self.record.model is not None else ""
         model = setting(present or "default", pairs, free=True)
         offered = {choice.id for choice in model.choices}
         self._names = {
-            text(model, "value"): text(model, "resolvedModel")
+            read_text(model, "value"): read_text(model, "resolvedModel")
             for model in models
-            if text(model, "value") in offered
+            if read_text(model, "value") in offered
         }
         self.record = SettingsRecord(model=model, permission_mode=self.record.permission_mode)
         return self.record

@@ -5,7 +5,14 @@ from collections.abc import Mapping
 import msgspec
 
 from atoll.domain.agents.card import CardKind, CardState, Draft, Option
-from atoll.domain.agents.lenient_json import Message, changed, part, parts, short, text
+from atoll.domain.agents.lenient_json import (
+    Message,
+    read_object,
+    read_objects,
+    read_text,
+    replacement_diff,
+    short,
+)
 
 _EDITS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 _PLANS = frozenset({"TodoWrite", "ExitPlanMode"})
@@ -14,23 +21,27 @@ _MARKS = {"completed": "[x]", "in_progress": "[~]"}
 
 def tool_card(block: Message) -> Draft:
     """Return the card of a `tool_use` block, running."""
-    name, given, card_id = text(block, "name"), part(block, "input"), text(block, "id")
+    name, given, card_id = (
+        read_text(block, "name"),
+        read_object(block, "input"),
+        read_text(block, "id"),
+    )
     if name in ("Bash", "BashOutput"):
         return Draft(
             id=card_id,
             kind=CardKind.BASH,
             state=CardState.RUNNING,
-            title=text(given, "description") or short(text(given, "command")),
-            data={"command": text(given, "command", "bash_id")},
+            title=read_text(given, "description") or short(read_text(given, "command")),
+            data={"command": read_text(given, "command", "bash_id")},
         )
     if name in _EDITS:
-        path = text(given, "file_path", "notebook_path")
-        lines, data = _edited(name, given), {"path": path}
+        path = read_text(given, "file_path", "notebook_path")
+        lines, data = _edit_diff(name, given), {"path": path}
         return Draft(
             card_id, CardKind.DIFF, CardState.RUNNING, title=path, text=lines, data={**data}
         )
     if name == "Read":
-        path = text(given, "file_path")
+        path = read_text(given, "file_path")
         return Draft(card_id, CardKind.FILE, CardState.RUNNING, title=path, data={"path": path})
     if name in _PLANS:
         title = "The agent's plan" if name == "ExitPlanMode" else "To do"
@@ -56,7 +67,7 @@ def tool_card(block: Message) -> Draft:
 
 def tool_result(block: Message, more: Message, kinds: Mapping[str, CardKind]) -> Draft:
     """Return what a `tool_result` block changes on the card of its tool."""
-    card_id = text(block, "tool_use_id")
+    card_id = read_text(block, "tool_use_id")
     kind = kinds.get(card_id, CardKind.TOOL_CALL)
     failed = block.get("is_error") is True
     state = CardState.FAILED if failed else CardState.DONE
@@ -71,14 +82,14 @@ def tool_result(block: Message, more: Message, kinds: Mapping[str, CardKind]) ->
 
 def questions(given: Message) -> str:
     """Return the questions of AskUserQuestion."""
-    asked = [text(question, "question") for question in parts(given, "questions")]
+    asked = [read_text(question, "question") for question in read_objects(given, "questions")]
     return "\n".join(filter(None, asked))
 
 
 def question_options(given: Message) -> tuple[Option, ...]:
     """Return the options of its first question; their labels are the answers."""
-    first = next(iter(parts(given, "questions")), {})
-    labels = (text(option, "label") for option in parts(first, "options"))
+    first = next(iter(read_objects(given, "questions")), {})
+    labels = (read_text(option, "label") for option in read_objects(first, "options"))
     return tuple(Option(label, label) for label in labels if label)
 
 
@@ -86,22 +97,28 @@ def _result_text(block: Message) -> str:
     content = block.get("content")
     if isinstance(content, str):
         return content
-    return "\n".join(text(piece, "text") for piece in parts(block, "content"))
+    return "\n".join(read_text(piece, "text") for piece in read_objects(block, "content"))
 
 
-def _edited(name: str, given: Message) -> str:
+def _edit_diff(name: str, given: Message) -> str:
+    """Return the change that an editing tool makes, as a diff."""
     if name == "Write":
-        return changed("", text(given, "content"))
+        return replacement_diff("", read_text(given, "content"))
     if name == "MultiEdit":
-        edits = parts(given, "edits")
-        return "\n".join(changed(text(e, "old_string"), text(e, "new_string")) for e in edits)
-    return changed(text(given, "old_string"), text(given, "new_string", "new_source"))
+        edits = read_objects(given, "edits")
+        return "\n".join(
+            replacement_diff(read_text(e, "old_string"), read_text(e, "new_string")) for e in edits
+        )
+    return replacement_diff(
+        read_text(given, "old_string"), read_text(given, "new_string", "new_source")
+    )
 
 
 def _plan(given: Message) -> str:
-    if text(given, "plan"):
-        return text(given, "plan")
-    todos = parts(given, "todos")
+    if read_text(given, "plan"):
+        return read_text(given, "plan")
+    todos = read_objects(given, "todos")
     return "\n".join(
-        f"{_MARKS.get(text(todo, 'status'), '[ ]')} {text(todo, 'content')}" for todo in todos
+        f"{_MARKS.get(read_text(todo, 'status'), '[ ]')} {read_text(todo, 'content')}"
+        for todo in todos
     )

@@ -10,7 +10,14 @@ from collections.abc import Iterator, Sequence
 from atoll.domain.agents.card import AgentReport, CardKind, Draft, Value
 from atoll.domain.agents.claude_code.cards import ClaudeCards, message_name
 from atoll.domain.agents.conversation import AgentEvent
-from atoll.domain.agents.lenient_json import Message, part, parts, short, text, whole
+from atoll.domain.agents.lenient_json import (
+    Message,
+    read_int,
+    read_object,
+    read_objects,
+    read_text,
+    short,
+)
 from atoll.domain.agents.threads.questions import Names, Questions
 from atoll.domain.agents.threads.requests import started_turns, turns_of
 from atoll.domain.agents.threads.thread import ThreadEvents, thread_of
@@ -48,16 +55,16 @@ def read_argv(cwd: str, thread: str) -> tuple[str, ...]:
     return ("sh", "-c", _READ, "sh", _directory(cwd), thread)
 
 
-def listed(messages: Sequence[Message], cwd: str) -> list[dict[str, Value]]:
+def list_threads(messages: Sequence[Message], cwd: str) -> list[dict[str, Value]]:
     """Return the threads of a listing."""
     threads: list[dict[str, Value]] = []
     for message in messages:
-        file = text(message, "transcript")
+        file = read_text(message, "transcript")
         if file:
             name = file.removesuffix(".jsonl")
             shown = thread_of(name, cwd)
             if is_thread(name):
-                threads.append({**shown, "updatedAt": whole(message, "at")})
+                threads.append({**shown, "updatedAt": read_int(message, "at")})
         elif threads and not threads[-1]["preview"]:
             threads[-1]["preview"] = short(_prompt(message))
     return threads
@@ -78,13 +85,13 @@ def _events(messages: Sequence[Message], thread: str) -> Iterator[AgentEvent]:
     for message in messages:
         if message.get("isSidechain") is True:
             continue
-        reports: list[AgentReport] = _steered(cards, message) or cards.take(message)
+        reports: list[AgentReport] = _steering_cards(cards, message) or cards.take(message)
         for turn in started_turns(reports)[:1]:
             if events.turn:
                 yield from events.ends()
             yield from events.begins(turn)
         name = message_name(message, events.turn)
-        name = name or text(part(message, "attachment"), "source_uuid")
+        name = name or read_text(read_object(message, "attachment"), "source_uuid")
         if events.turn:
             yield from events.heard(_items_of(reports), name=name)
     if events.turn:
@@ -99,22 +106,24 @@ def _items_of(reports: Sequence[AgentReport]) -> list[AgentReport]:
     ]
 
 
-def _steered(cards: ClaudeCards, message: Message) -> list[AgentReport]:
+def _steering_cards(cards: ClaudeCards, message: Message) -> list[AgentReport]:
     """Return what a person said during a turn, which a transcript holds as an attachment."""
-    attachment = part(message, "attachment")
-    if text(attachment, "type") != "queued_command":
+    attachment = read_object(message, "attachment")
+    if read_text(attachment, "type") != "queued_command":
         return []
-    words = [text(piece, "text") for piece in parts(attachment, "prompt")]
+    words = [read_text(piece, "text") for piece in read_objects(attachment, "prompt")]
     return cards.steered("\n".join(words))
 
 
 def _prompt(message: Message) -> str:
-    if text(message, "type") != "user" or message.get("isMeta") is True:
+    if read_text(message, "type") != "user" or message.get("isMeta") is True:
         return ""
-    content = part(message, "message").get("content")
+    content = read_object(message, "message").get("content")
     if isinstance(content, str):
         return content
-    return text(next(iter(parts(part(message, "message"), "content")), {}), "text")
+    return read_text(
+        next(iter(read_objects(read_object(message, "message"), "content")), {}), "text"
+    )
 
 
 def _directory(cwd: str) -> str:

@@ -14,16 +14,16 @@ from atoll.domain.agents.card import (
     Value,
     Yielded,
 )
-from atoll.domain.agents.codex.items import command_text, item_card, plain, plan_text
+from atoll.domain.agents.codex.items import command_text, item_card, normalize_word, plan_text
 from atoll.domain.agents.lenient_json import (
     Message,
     name_of,
-    part,
-    parts,
+    read_int,
+    read_object,
+    read_objects,
+    read_text,
     remember,
     short,
-    text,
-    whole,
 )
 
 DECISIONS = {
@@ -54,16 +54,16 @@ class CodexCards:
 
     def take(self, message: Message) -> list[AgentReport]:
         """Translate one message of the server."""
-        method, params = text(message, "method"), part(message, "params")
+        method, params = read_text(message, "method"), read_object(message, "params")
         if not method:
             return []
         if "id" in message:
             return self._request(name_of(message, "id"), method, params)
         kind = _DELTAS.get(method)
         if kind is not None:
-            card_id, words = text(params, "itemId"), text(params, "delta")
+            card_id, words = read_text(params, "itemId"), read_text(params, "delta")
             return [Draft(id=card_id, kind=kind, text=words, append=True)]
-        return self._notified(method, params)
+        return self._read_notification(method, params)
 
     def answered(self, request: str, *, accepted: bool) -> list[AgentReport]:
         """Record a person's answer to a pending card."""
@@ -73,17 +73,18 @@ class CodexCards:
         state = CardState.DONE if accepted else CardState.DECLINED
         return [Draft(id=f"approval:{request}", kind=kind, state=state), Began()]
 
-    def _notified(self, method: str, params: Message) -> list[AgentReport]:
+    def _read_notification(self, method: str, params: Message) -> list[AgentReport]:
+        """Return the reports of a notification."""
         match method:
             case "item/started" | "item/completed":
-                card = item_card(part(params, "item"), done=method.endswith("completed"))
+                card = item_card(read_object(params, "item"), done=method.endswith("completed"))
                 return [] if card is None else [card]
             case "turn/started":
-                return [_turn(part(params, "turn"), CardState.RUNNING), Began()]
+                return [_turn(read_object(params, "turn"), CardState.RUNNING), Began()]
             case "turn/completed":
-                return self._completed(part(params, "turn"))
+                return self._end_turn(read_object(params, "turn"))
             case "turn/plan/updated":
-                card_id = f"plan:{text(params, 'turnId')}"
+                card_id = f"plan:{read_text(params, 'turnId')}"
                 words = plan_text(params)
                 return [Draft(card_id, CardKind.PLAN, CardState.RUNNING, title="Plan", text=words)]
             case "serverRequest/resolved":
@@ -93,12 +94,13 @@ class CodexCards:
             case _:
                 return []
 
-    def _completed(self, turn: Message) -> list[AgentReport]:
-        state = _TURN_STATES.get(text(turn, "status"), CardState.DONE)
+    def _end_turn(self, turn: Message) -> list[AgentReport]:
+        """Return the end of a turn, with a card for its error."""
+        state = _TURN_STATES.get(read_text(turn, "status"), CardState.DONE)
         reports: list[AgentReport] = [_turn(turn, state), Yielded()]
-        error = text(part(turn, "error"), "message")
+        error = read_text(read_object(turn, "error"), "message")
         if error:
-            card_id = f"end:{text(turn, 'id')}"
+            card_id = f"end:{read_text(turn, 'id')}"
             failed = Draft(
                 card_id, CardKind.STATUS, CardState.FAILED, title="The turn failed", text=error
             )
@@ -109,7 +111,7 @@ class CodexCards:
         """Add the card of a request that the server waits for."""
         if method == "item/tool/requestUserInput":
             card = _question(request, params)
-        elif plain(method).endswith("requestapproval") or "elicitation" in method:
+        elif normalize_word(method).endswith("requestapproval") or "elicitation" in method:
             card = _approval(request, method, params)
         else:
             return []
@@ -118,13 +120,15 @@ class CodexCards:
 
 
 def _turn(turn: Message, state: CardState) -> Draft:
-    took = whole(turn, "durationMs")
+    took = read_int(turn, "durationMs")
     data: dict[str, Value] = {} if took is None else {"milliseconds": took}
-    return Draft(f"turn:{text(turn, 'id')}", CardKind.TURN, state, data=data)
+    return Draft(f"turn:{read_text(turn, 'id')}", CardKind.TURN, state, data=data)
 
 
 def _message_card(method: str, params: Message) -> Draft:
-    words = text(params, "message", "summary") or text(part(params, "error"), "message")
+    words = read_text(params, "message", "summary") or read_text(
+        read_object(params, "error"), "message"
+    )
     failed = method == "error"
     # A repeated warning has the same words, and so the same card.
     return Draft(
@@ -138,7 +142,7 @@ def _message_card(method: str, params: Message) -> Draft:
 
 def _approval(request: str, method: str, params: Message) -> Draft:
     command = command_text(params)
-    title = text(params, "reason", "message") or f"Allow {method.partition('/')[2] or 'this'}?"
+    title = read_text(params, "reason", "message") or f"Allow {method.partition('/')[2] or 'this'}?"
     offered = params.get("availableDecisions")
     names = [name for name in offered if isinstance(name, str)] if isinstance(offered, list) else []
     if "decline" not in names and "cancel" not in names:
@@ -151,20 +155,20 @@ def _approval(request: str, method: str, params: Message) -> Draft:
         title=title,
         text=command,
         options=options,
-        data={"answerable": True, "for": text(params, "itemId"), "asks": method},
+        data={"answerable": True, "for": read_text(params, "itemId"), "asks": method},
     )
 
 
 def _question(request: str, params: Message) -> Draft:
-    asked = parts(params, "questions")
+    asked = read_objects(params, "questions")
     first = asked[0] if asked else {}
-    labels = (text(option, "label") for option in parts(first, "options"))
+    labels = (read_text(option, "label") for option in read_objects(first, "options"))
     return Draft(
         id=f"approval:{request}",
         kind=CardKind.QUESTION,
         state=CardState.PENDING,
-        title=text(first, "header") or "The agent asks",
-        text="\n".join(text(question, "question") for question in asked),
+        title=read_text(first, "header") or "The agent asks",
+        text="\n".join(read_text(question, "question") for question in asked),
         options=tuple(Option(label, label) for label in labels if label),
-        data={"answerable": True, "question": text(first, "id")},
+        data={"answerable": True, "question": read_text(first, "id")},
     )

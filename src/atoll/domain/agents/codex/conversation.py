@@ -18,12 +18,19 @@ from atoll.domain.agents.conversation import (
     Reply,
     Step,
     Terms,
-    busy,
-    chosen,
+    busy_error,
+    check_option,
     not_pending,
-    unsupported,
+    unsupported_error,
 )
-from atoll.domain.agents.lenient_json import Message, name_of, part, parts, remember, text
+from atoll.domain.agents.lenient_json import (
+    Message,
+    name_of,
+    read_object,
+    read_objects,
+    read_text,
+    remember,
+)
 from atoll.domain.agents.settings import SettingName
 from atoll.domain.errors import Conflict
 
@@ -62,13 +69,13 @@ class CodexConversation:
 
     def take(self, message: Message) -> Step:
         """Read one line of output."""
-        method = text(message, "method")
+        method = read_text(message, "method")
         if not method:
-            return self._replied(message)
-        params = part(message, "params")
+            return self._receive_response(message)
+        params = read_object(message, "params")
         reports = tuple(self._cards.take(message))
         if "id" in message:
-            return self._requested(message, method, reports)
+            return self._receive_request(message, method, reports)
         durable = not method.casefold().endswith("delta")
         match method:
             case "turn/started":
@@ -87,7 +94,7 @@ class CodexConversation:
     def ask(self, words: str) -> Step:
         """Send a prompt; before the thread is ready it waits."""
         if self._turns.working or self._prompt is not None:
-            raise busy()
+            raise busy_error()
         if not self._turns.thread:
             self._prompt = words
             return Step(said=(Began(),))
@@ -107,7 +114,7 @@ class CodexConversation:
         if name not in self._requests:
             raise not_pending(card.id)
         number, method, params = self._requests[name]
-        result, accepted = _result(method, params, card, option=option, words=words)
+        result, accepted = _build_answer(method, params, card, option=option, words=words)
         del self._requests[name]
         reports = tuple(self._cards.answered(name, accepted=accepted))
         return Step(said=reports, send=({"id": number, "result": result},))
@@ -119,9 +126,9 @@ class CodexConversation:
     def request(self, key: str, method: str, params: Message, *, trace: str = "") -> Step:
         """Send a request of a worker, as soon as the handshake is over."""
         if method in _OWN:
-            raise unsupported(method)
+            raise unsupported_error(method)
         if method == _RESPOND:
-            return self._responded(key, params)
+            return self._answer_agent(key, params)
         self._sent += 1
         name = f"w:{self._sent}"
         self._asked[name] = (key, method, params)
@@ -129,7 +136,7 @@ class CodexConversation:
         traced: Outgoing = {"trace": {"traceparent": trace}} if trace else {}
         line: Outgoing = {"method": method, "id": name, "params": held, **traced}
         reports: tuple[AgentReport, ...] = ()
-        thread = text(params, "threadId")
+        thread = read_text(params, "threadId")
         if method == "turn/start" and thread:
             self._turns.begins(thread)
             reports = (Began(),)
@@ -138,8 +145,8 @@ class CodexConversation:
             return Step(said=reports)
         return Step(said=reports, send=(line,))
 
-    def _responded(self, key: str, params: Message) -> Step:
-        """Answer what the agent asks, unless its card was answered before."""
+    def _answer_agent(self, key: str, params: Message) -> Step:
+        """Answer a request of the agent. Raises `Conflict` when nothing waits for the answer."""
         name = name_of(params, "requestId")
         if name not in self._requests:
             raise Conflict(f"nothing waits for an answer to {name[:80]!r}", code="conflict")
@@ -148,7 +155,7 @@ class CodexConversation:
             reports = tuple(self._cards.answered(name, accepted=False))
             line: Outgoing = {"id": number, "error": params["error"]}
         else:
-            decision = text(part(params, "result"), "decision", "action")
+            decision = read_text(read_object(params, "result"), "decision", "action")
             reports = tuple(self._cards.answered(name, accepted=decision not in _DENIALS))
             line = {"id": number, "result": params.get("result")}
         return Step(said=reports, send=(line,), replies=(Reply(key, {}),))
@@ -159,23 +166,30 @@ class CodexConversation:
             if self._turns.thread_of(params) == thread:
                 del self._requests[name]
 
-    def _requested(self, message: Message, method: str, reports: tuple[AgentReport, ...]) -> Step:
+    def _receive_request(
+        self, message: Message, method: str, reports: tuple[AgentReport, ...]
+    ) -> Step:
+        """Show a request of the agent as a card, or refuse a method that is not served."""
         number = message["id"]
         if not reports:
             error: dict[str, Value] = {"code": _UNSUPPORTED, "message": f"{method} is not served"}
             return Step(send=({"id": number, "error": error},), durable=True)
-        remember(self._requests, name_of(message, "id"), (number, method, part(message, "params")))
+        remember(
+            self._requests, name_of(message, "id"), (number, method, read_object(message, "params"))
+        )
         return Step(said=reports, durable=True)
 
-    def _answered(self, message: Message, key: str, method: str, params: Message) -> Step:
+    def _receive_worker_response(
+        self, message: Message, key: str, method: str, params: Message
+    ) -> Step:
         """Handle the response to a request of a worker."""
         if "error" in message:
             reports: tuple[AgentReport, ...] = ()
             if method == "turn/start":
-                self._turns.refused(text(params, "threadId"))
+                self._turns.refused(read_text(params, "threadId"))
                 reports = () if self._turns.working else (Yielded(),)
-            return Step(said=reports, replies=(Reply(key, error=part(message, "error")),))
-        result = part(message, "result")
+            return Step(said=reports, replies=(Reply(key, error=read_object(message, "error")),))
+        result = read_object(message, "result")
         gone = self._turns.follow(method, params, result)
         replies = (Reply(key, message.get("result")),)
         if gone:
@@ -183,24 +197,27 @@ class CodexConversation:
         settings = self._settings.started(result) if opens(method) else None
         return Step(settings=settings, replies=replies)
 
-    def _replied(self, message: Message) -> Step:
+    def _receive_response(self, message: Message) -> Step:
         """Handle the response to a request."""
         asked = self._asked.pop(name_of(message, "id"), None)
         if asked is not None:
-            return self._answered(message, *asked)
+            return self._receive_worker_response(message, *asked)
         call = self._waits_for.pop(name_of(message, "id"), "")
-        result, error = part(message, "result"), text(part(message, "error"), "message")
+        result, error = (
+            read_object(message, "result"),
+            read_text(read_object(message, "error"), "message"),
+        )
         if error and call:
-            return self._failed(call, error)
+            return self._handle_error(call, error)
         match call:
             case "initialize":
                 early, self._early = self._early or [], None
                 return Step(send=({"method": "initialized"}, self._open_thread(), *early))
             case "thread/list":
-                last = next(iter(parts(result, "data")), {})
-                return Step(send=(self._resume_or_start(text(last, "id")),))
+                last = next(iter(read_objects(result, "data")), {})
+                return Step(send=(self._resume_or_start(read_text(last, "id")),))
             case "thread/start" | "thread/resume":
-                self._turns.thread = text(part(result, "thread"), "id")
+                self._turns.thread = read_text(read_object(result, "thread"), "id")
                 return self._thread_ready(result)
             case "model/list":
                 return Step(settings=self._settings.offered(result))
@@ -216,7 +233,8 @@ class CodexConversation:
         models: Outgoing = {"method": "model/list", "id": _MODELS, "params": {}}
         return Step(send=(*turn, models), settings=settings)
 
-    def _failed(self, call: str, error: str) -> Step:
+    def _handle_error(self, call: str, error: str) -> Step:
+        """Report a call that the agent refused, and continue without it."""
         if call == "model/list":
             return Step()
         title = "Codex refused" if call != "turn/start" else "The turn could not begin"
@@ -265,16 +283,18 @@ class CodexConversation:
         return {"method": method, "id": self._sent, "params": params}
 
 
-def _result(
+def _build_answer(
     method: str, params: Message, card: Card, *, option: str | None, words: str | None
 ) -> tuple[dict[str, Value], bool]:
+    """Return the answer that a person's choice gives, and whether it accepts."""
     if method == "item/tool/requestUserInput":
-        answer = words or chosen(card, option)
+        answer = words or check_option(card, option)
         answers: dict[str, Value] = {
-            text(question, "id"): {"answers": [answer]} for question in parts(params, "questions")
+            read_text(question, "id"): {"answers": [answer]}
+            for question in read_objects(params, "questions")
         }
         return {"answers": answers}, True
-    decision = chosen(card, option)
+    decision = check_option(card, option)
     accepted = decision not in _DENIALS
     if "elicitation" in method:
         action = "accept" if accepted else "decline"

@@ -11,11 +11,11 @@ from atoll.domain.agents.card import (
     Interrupted,
     Yielded,
 )
-from atoll.domain.agents.codex.items import command_text, item_card, plain
-from atoll.domain.agents.lenient_json import Message, part, short, text, whole
+from atoll.domain.agents.codex.items import command_text, item_card, normalize_word
+from atoll.domain.agents.lenient_json import Message, read_int, read_object, read_text, short
 
 _CALLS_OF_COMMANDS = frozenset({"execcommand", "shell", "localshell", "shellcommand"})
-"""The calls that run commands, by their `plain` spelling."""
+"""The calls that run commands, spelled by `normalize_word`."""
 
 
 class CodexExecCards:
@@ -26,10 +26,10 @@ class CodexExecCards:
 
     def take(self, message: Message) -> list[AgentReport]:
         """Translate one line."""
-        kind = text(message, "type")
+        kind = read_text(message, "type")
         match kind:
             case "item.started" | "item.updated" | "item.completed":
-                card = item_card(part(message, "item"), done=kind == "item.completed")
+                card = item_card(read_object(message, "item"), done=kind == "item.completed")
                 return [] if card is None else [card]
             case "turn.started":
                 self._turns += 1
@@ -37,11 +37,11 @@ class CodexExecCards:
             case "turn.completed":
                 return [self._turn(CardState.DONE), Yielded()]
             case "turn.failed":
-                words = text(part(message, "error"), "message")
+                words = read_text(read_object(message, "error"), "message")
                 failed = Draft(f"end:{self._turns}", CardKind.STATUS, CardState.FAILED, text=words)
                 return [failed, self._turn(CardState.FAILED), Yielded()]
             case "error":
-                words = text(message, "message")
+                words = read_text(message, "message")
                 return [
                     Draft(
                         f"error:{short(words, 60)}", CardKind.STATUS, CardState.FAILED, text=words
@@ -59,61 +59,65 @@ class CodexRolloutCards:
 
     def take(self, message: Message) -> list[AgentReport]:
         """Translate one line."""
-        payload = part(message, "payload")
-        match text(message, "type"):
+        payload = read_object(message, "payload")
+        match read_text(message, "type"):
             case "event_msg":
                 return _event(payload)
-            case "response_item" if text(payload, "type") == "function_call":
+            case "response_item" if read_text(payload, "type") == "function_call":
                 return _call(payload)
             case _:
                 return []
 
 
 def _event(payload: Message) -> list[AgentReport]:
-    turn = f"turn:{text(payload, 'turn_id')}"
-    match text(payload, "type"):
+    turn = f"turn:{read_text(payload, 'turn_id')}"
+    match read_text(payload, "type"):
         case "task_started" | "turn_started":
             return [Draft(turn, CardKind.TURN, CardState.RUNNING), Began()]
         case "task_complete" | "turn_complete":
-            return _completed(payload, turn)
+            return _end_turn(payload, turn)
         case "turn_aborted":
             return [Draft(turn, CardKind.TURN, CardState.DECLINED), Yielded(), Interrupted()]
         case "item_started" | "item_completed":
-            done = text(payload, "type") == "item_completed"
-            card = item_card(part(payload, "item"), done=done)
+            done = read_text(payload, "type") == "item_completed"
+            card = item_card(read_object(payload, "item"), done=done)
             return [] if card is None else [card]
         case "error" | "stream_error" | "warning":
-            words = text(payload, "message")
-            state = CardState.FAILED if "error" in text(payload, "type") else CardState.DONE
-            card_id = f"{text(payload, 'type')}:{short(words, 60)}"
+            words = read_text(payload, "message")
+            state = CardState.FAILED if "error" in read_text(payload, "type") else CardState.DONE
+            card_id = f"{read_text(payload, 'type')}:{short(words, 60)}"
             return [Draft(card_id, CardKind.STATUS, state, title="Codex says", text=words)]
         case _:
             return []
 
 
-def _completed(payload: Message, turn: str) -> list[AgentReport]:
-    took, error = whole(payload, "duration_ms"), text(part(payload, "error"), "message")
+def _end_turn(payload: Message, turn: str) -> list[AgentReport]:
+    """Return the end of a turn, with a card for its error."""
+    took, error = (
+        read_int(payload, "duration_ms"),
+        read_text(read_object(payload, "error"), "message"),
+    )
     state = CardState.FAILED if error else CardState.DONE
     data = {} if took is None else {"milliseconds": took}
     ended: list[AgentReport] = [Draft(turn, CardKind.TURN, state, data={**data}), Yielded()]
     if not error:
         return ended
-    card_id, title = f"end:{text(payload, 'turn_id')}", "The turn failed"
+    card_id, title = f"end:{read_text(payload, 'turn_id')}", "The turn failed"
     return [Draft(card_id, CardKind.STATUS, state, title=title, text=error), *ended]
 
 
 def _call(payload: Message) -> list[AgentReport]:
     """Add the card of a tool call. Commands show at once; their output comes later as an item."""
-    name, card_id = text(payload, "name"), text(payload, "call_id")
-    if plain(name) not in _CALLS_OF_COMMANDS or not card_id:
+    name, card_id = read_text(payload, "name"), read_text(payload, "call_id")
+    if normalize_word(name) not in _CALLS_OF_COMMANDS or not card_id:
         return []
     try:
-        given = msgspec.json.decode(text(payload, "arguments"))
+        given = msgspec.json.decode(read_text(payload, "arguments"))
     except (msgspec.DecodeError, RecursionError):
         return []
     if not isinstance(given, dict):
         return []
-    words = text(given, "cmd") or command_text(given)
+    words = read_text(given, "cmd") or command_text(given)
     return [
         Draft(
             card_id, CardKind.BASH, CardState.RUNNING, title=short(words), data={"command": words}

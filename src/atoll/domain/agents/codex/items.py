@@ -10,7 +10,15 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from atoll.domain.agents.card import CardKind, CardState, Draft, Value
-from atoll.domain.agents.lenient_json import Message, changed, part, parts, short, text, whole
+from atoll.domain.agents.lenient_json import (
+    Message,
+    read_int,
+    read_object,
+    read_objects,
+    read_text,
+    replacement_diff,
+    short,
+)
 
 _STATES = {
     "inprogress": CardState.RUNNING,
@@ -29,26 +37,30 @@ _LONGEST_SPLIT = 20_000
 
 def item_card(item: Message, *, done: bool) -> Draft | None:
     """Return the card of an item, begun or done; None for an item that shows nothing."""
-    kind = plain(text(item, "type"))
+    kind = normalize_word(read_text(item, "type"))
     state = state_of(item, done=done)
     made = _CARDS.get(kind)
     if made is not None:
         return made(item, state)
     # An item of an unknown kind shows its text, under the kind's name.
-    words = text(item, "text", "message", "review")
-    return Draft(text(item, "id"), CardKind.TEXT, state, title=kind, text=words) if words else None
+    words = read_text(item, "text", "message", "review")
+    return (
+        Draft(read_text(item, "id"), CardKind.TEXT, state, title=kind, text=words)
+        if words
+        else None
+    )
 
 
 def command_card(item: Message, state: CardState) -> Draft:
     """Return the card of a command and its output."""
     command = command_text(item)
-    code = whole(item, "exitCode", "exit_code")
+    code = read_int(item, "exitCode", "exit_code")
     return Draft(
-        id=text(item, "id"),
+        id=read_text(item, "id"),
         kind=CardKind.BASH,
         state=CardState.FAILED if code else state,
         title=short(command),
-        text=text(item, "aggregatedOutput", "aggregated_output") or None,
+        text=read_text(item, "aggregatedOutput", "aggregated_output") or None,
         data={"command": command, **({} if code is None else {"exit_code": code})},
     )
 
@@ -61,7 +73,7 @@ def command_text(item: Message) -> str:
         if len(words) == 3 and words[0] in _SHELLS and words[1] in ("-lc", "-c"):
             return words[2]
         return " ".join(words)
-    line = text(item, "command")
+    line = read_text(item, "command")
     return _script_of(line) or line
 
 
@@ -78,64 +90,66 @@ def _script_of(line: str) -> str:
 
 def plan_text(item: Message) -> str:
     """Return a plan as a list of steps."""
-    steps = parts(item, "plan", "items")
+    steps = read_objects(item, "plan", "items")
     if not steps:
-        return text(item, "text")
+        return read_text(item, "text")
     lines = []
     for step in steps:
-        mark = _MARKS.get(plain(text(step, "status")), "[ ]")
+        mark = _MARKS.get(normalize_word(read_text(step, "status")), "[ ]")
         if step.get("completed") is True:
             mark = "[x]"
-        lines.append(f"{mark} {text(step, 'step', 'text')}")
+        lines.append(f"{mark} {read_text(step, 'step', 'text')}")
     return "\n".join(lines)
 
 
-def spoken(item: Message) -> str:
+def message_text(item: Message) -> str:
     """Return the text of a message."""
-    words = text(item, "text")
+    words = read_text(item, "text")
     return words or "\n".join(
-        filter(None, (text(piece, "text") for piece in parts(item, "content")))
+        filter(None, (read_text(piece, "text") for piece in read_objects(item, "content")))
     )
 
 
 def state_of(item: Message, *, done: bool) -> CardState:
     """Return the state of an item: by its own status, else by whether it is over."""
     default = CardState.DONE if done else CardState.RUNNING
-    return _STATES.get(plain(text(item, "status")), default)
+    return _STATES.get(normalize_word(read_text(item, "status")), default)
 
 
-def plain(word: str) -> str:
+def normalize_word(word: str) -> str:
     """Return one spelling for `inProgress`, `in_progress` and `InProgress`."""
     return word.replace("_", "").lower()
 
 
 def _person_card(item: Message, _state: CardState) -> Draft:
     data: dict[str, Value] = {"role": "person"}
-    return Draft(text(item, "id"), CardKind.TEXT, CardState.DONE, text=spoken(item), data=data)
+    return Draft(
+        read_text(item, "id"), CardKind.TEXT, CardState.DONE, text=message_text(item), data=data
+    )
 
 
-def _said(item: Message, state: CardState) -> Draft:
-    return Draft(text(item, "id"), CardKind.TEXT, state, text=spoken(item))
+def _text_card(item: Message, state: CardState) -> Draft:
+    return Draft(read_text(item, "id"), CardKind.TEXT, state, text=message_text(item))
 
 
-def _thought(item: Message, state: CardState) -> Draft | None:
-    words = _lines(item, "summary") or _lines(item, "content") or text(item, "text")
-    return Draft(text(item, "id"), CardKind.THINKING, state, text=words) if words else None
+def _thinking_card(item: Message, state: CardState) -> Draft | None:
+    words = _join_texts(item, "summary") or _join_texts(item, "content") or read_text(item, "text")
+    return Draft(read_text(item, "id"), CardKind.THINKING, state, text=words) if words else None
 
 
 def _plan(item: Message, state: CardState) -> Draft:
-    return Draft(text(item, "id"), CardKind.PLAN, state, title="Plan", text=plan_text(item))
+    return Draft(read_text(item, "id"), CardKind.PLAN, state, title="Plan", text=plan_text(item))
 
 
 def _search(item: Message, state: CardState) -> Draft:
-    title = f"Web search: {short(text(item, 'query'))}"
-    return Draft(text(item, "id"), CardKind.TOOL_CALL, state, title=title)
+    title = f"Web search: {short(read_text(item, 'query'))}"
+    return Draft(read_text(item, "id"), CardKind.TOOL_CALL, state, title=title)
 
 
-def _failed(item: Message, _state: CardState) -> Draft:
-    words = text(item, "message")
+def _error_card(item: Message, _state: CardState) -> Draft:
+    words = read_text(item, "message")
     return Draft(
-        text(item, "id"), CardKind.STATUS, CardState.FAILED, title="Codex says", text=words
+        read_text(item, "id"), CardKind.STATUS, CardState.FAILED, title="Codex says", text=words
     )
 
 
@@ -145,32 +159,32 @@ def _files(item: Message, state: CardState) -> Draft:
     title = changes[0][0] if len(changes) == 1 else f"{len(changes)} files"
     lines = "\n".join(f"{path}\n{diff}" if len(paths) > 1 else diff for path, diff in changes)
     data: dict[str, Value] = {"path": paths[0] if paths else "", "paths": paths}
-    return Draft(text(item, "id"), CardKind.DIFF, state, title=title, text=lines, data=data)
+    return Draft(read_text(item, "id"), CardKind.DIFF, state, title=title, text=lines, data=data)
 
 
 def _changes(item: Message) -> list[tuple[str, str]]:
     """Return each path and its diff; added or removed files may come with their content only."""
-    listed = parts(item, "changes")
+    listed = read_objects(item, "changes")
     if listed:
-        return [(text(change, "path"), text(change, "diff")) for change in listed]
+        return [(read_text(change, "path"), read_text(change, "diff")) for change in listed]
     changes = []
-    for path, change in part(item, "changes").items():
+    for path, change in read_object(item, "changes").items():
         if isinstance(change, dict):
-            content = text(change, "content")
-            made = text(change, "type") == "add"
-            lines = changed("", content) if made else changed(content, "")
-            changes.append((path, text(change, "unified_diff") or lines))
+            content = read_text(change, "content")
+            made = read_text(change, "type") == "add"
+            lines = replacement_diff("", content) if made else replacement_diff(content, "")
+            changes.append((path, read_text(change, "unified_diff") or lines))
     return changes
 
 
 def _tool(item: Message, state: CardState) -> Draft:
-    name = ".".join(filter(None, (text(item, "server"), text(item, "tool", "name"))))
-    result, error = part(item, "result"), part(item, "error")
-    words = text(error, "message") or "\n".join(
-        text(piece, "text") for piece in parts(result, "content")
+    name = ".".join(filter(None, (read_text(item, "server"), read_text(item, "tool", "name"))))
+    result, error = read_object(item, "result"), read_object(item, "error")
+    words = read_text(error, "message") or "\n".join(
+        read_text(piece, "text") for piece in read_objects(result, "content")
     )
     return Draft(
-        id=text(item, "id"),
+        id=read_text(item, "id"),
         kind=CardKind.TOOL_CALL,
         state=CardState.FAILED if error else state,
         title=name,
@@ -179,7 +193,8 @@ def _tool(item: Message, state: CardState) -> Draft:
     )
 
 
-def _lines(item: Message, name: str) -> str:
+def _join_texts(item: Message, name: str) -> str:
+    """Return a list of texts as lines; an empty text when it is no list."""
     value = item.get(name)
     if not isinstance(value, list):
         return ""
@@ -188,8 +203,8 @@ def _lines(item: Message, name: str) -> str:
 
 _CARDS: Mapping[str, Callable[[Message, CardState], Draft | None]] = {
     "usermessage": _person_card,
-    "agentmessage": _said,
-    "reasoning": _thought,
+    "agentmessage": _text_card,
+    "reasoning": _thinking_card,
     "commandexecution": command_card,
     "filechange": _files,
     "plan": _plan,
@@ -199,5 +214,5 @@ _CARDS: Mapping[str, Callable[[Message, CardState], Draft | None]] = {
     "collabagenttoolcall": _tool,
     "collabtoolcall": _tool,
     "websearch": _search,
-    "error": _failed,
+    "error": _error_card,
 }

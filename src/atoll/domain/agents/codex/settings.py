@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from atoll.domain.agents.card import Value
 from atoll.domain.agents.codex.turns import opens
-from atoll.domain.agents.lenient_json import Message, parts, text
+from atoll.domain.agents.lenient_json import Message, read_objects, read_text
 from atoll.domain.agents.settings import SettingName, setting, with_value
 from atoll.wire.contract.agents import SettingsRecord
 
@@ -66,13 +66,15 @@ class CodexSettings:
 
     def started(self, result: Message) -> SettingsRecord:
         """Read the answer to a thread's start: its model, unless a person named one meanwhile."""
-        self.record = with_value(self.record, "model", self._model or text(result, "model"))
+        self.record = with_value(self.record, "model", self._model or read_text(result, "model"))
         return self.record
 
     def offered(self, result: Message) -> SettingsRecord:
         """Read the list of models."""
-        shown = [model for model in parts(result, "data") if model.get("hidden") is not True]
-        pairs = [(text(model, "model", "id"), text(model, "displayName")) for model in shown]
+        shown = [model for model in read_objects(result, "data") if model.get("hidden") is not True]
+        pairs = [
+            (read_text(model, "model", "id"), read_text(model, "displayName")) for model in shown
+        ]
         present = self.record.model.now if self.record.model is not None else ""
         self.record = SettingsRecord(
             model=setting(present, pairs, free=True), permission_mode=self.record.permission_mode

@@ -1,6 +1,6 @@
 """Threads and turns of an app-server, as its messages tell of them."""
 
-from atoll.domain.agents.lenient_json import Message, part, remember, text
+from atoll.domain.agents.lenient_json import Message, read_object, read_text, remember
 
 _OPENING = frozenset({"thread/start", "thread/resume", "thread/fork"})
 _CLOSING = frozenset({"thread/archive", "thread/delete"})
@@ -27,7 +27,7 @@ class CodexTurns:
 
     def thread_of(self, params: Message) -> str:
         """Return the thread that a message names, else the present one."""
-        return text(params, "threadId") or self.thread
+        return read_text(params, "threadId") or self.thread
 
     def begins(self, thread: str) -> None:
         """Note a turn that was requested."""
@@ -41,7 +41,7 @@ class CodexTurns:
     def started(self, params: Message) -> str:
         """Note a turn that started; return its thread."""
         thread = self.thread_of(params)
-        remember(self._turns, thread, text(part(params, "turn"), "id"))
+        remember(self._turns, thread, read_text(read_object(params, "turn"), "id"))
         return thread
 
     def completed(self, params: Message) -> str:
@@ -54,10 +54,10 @@ class CodexTurns:
         """Note the threads that an accepted request opened or closed. Returns whether the present
         thread is gone."""
         if method in _OPENING:
-            self.thread = text(part(result, "thread"), "id") or self.thread
+            self.thread = read_text(read_object(result, "thread"), "id") or self.thread
         if method not in _CLOSING:
             return False
-        closed = text(params, "threadId")
+        closed = read_text(params, "threadId")
         self._turns.pop(closed, None)
         gone = closed == self.thread
         self.thread = "" if gone else self.thread

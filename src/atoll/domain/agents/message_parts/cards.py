@@ -10,13 +10,13 @@ import msgspec
 from atoll.domain.agents.card import AgentReport, CardKind, CardState, Draft, Value
 from atoll.domain.agents.lenient_json import (
     Message,
-    changed,
     name_of,
-    part,
-    parts,
+    read_object,
+    read_objects,
+    read_text,
     remember,
+    replacement_diff,
     short,
-    text,
 )
 
 _KINDS = {
@@ -65,39 +65,47 @@ class QwenCards:
 
     def take(self, message: Message) -> list[AgentReport]:
         """Translate one line."""
-        name, pieces = text(message, "uuid"), parts(part(message, "message"), "parts")
-        match text(message, "type"):
+        name, pieces = (
+            read_text(message, "uuid"),
+            read_objects(read_object(message, "message"), "parts"),
+        )
+        match read_text(message, "type"):
             case "user":
-                words = _words(pieces)
+                words = _join_texts(pieces)
                 return self._turns.asked(name, words) if words else []
             case "assistant":
-                return self._answered(name, pieces)
+                return self._reply_cards(name, pieces)
             case "tool_result":
-                status = text(part(message, "toolCallResult"), "status")
-                return [self._result(part(piece, "functionResponse"), status) for piece in pieces]
+                status = read_text(read_object(message, "toolCallResult"), "status")
+                return [
+                    self._response_card(read_object(piece, "functionResponse"), status)
+                    for piece in pieces
+                ]
             case "system":
-                return _refusal(part(part(message, "systemPayload"), "uiEvent"))
+                return _refusal(read_object(read_object(message, "systemPayload"), "uiEvent"))
             case _:
                 return []
 
-    def _answered(self, name: str, pieces: list[Message]) -> list[AgentReport]:
+    def _reply_cards(self, name: str, pieces: list[Message]) -> list[AgentReport]:
+        """Return the cards of a reply; one without tool calls ends the turn."""
         cards: list[AgentReport] = []
         for number, piece in enumerate(pieces):
-            if call := part(piece, "functionCall"):
+            if call := read_object(piece, "functionCall"):
                 card = _call(call, CardState.RUNNING)
                 remember(self._kinds, card.id, card.kind)
                 cards.append(card)
-            elif words := text(piece, "text"):
+            elif words := read_text(piece, "text"):
                 kind = CardKind.THINKING if piece.get("thought") is True else CardKind.TEXT
                 cards.append(Draft(f"{name}:{number}", kind, CardState.DONE, text=words))
-        if not any(part(piece, "functionCall") for piece in pieces):
+        if not any(read_object(piece, "functionCall") for piece in pieces):
             cards += self._turns.ended()
         return cards
 
-    def _result(self, response: Message, status: str) -> Draft:
-        card_id, output = name_of(response, "id"), part(response, "response")
+    def _response_card(self, response: Message, status: str) -> Draft:
+        """Return the card of a tool after its response."""
+        card_id, output = name_of(response, "id"), read_object(response, "response")
         kind = self._kinds.get(card_id, CardKind.TOOL_CALL)
-        return _done(card_id, kind, text(output, "output", "error"), status)
+        return _end_tool_card(card_id, kind, read_text(output, "output", "error"), status)
 
 
 class GeminiCards:
@@ -108,68 +116,72 @@ class GeminiCards:
 
     def take(self, message: Message) -> list[AgentReport]:
         """Translate one line."""
-        name = text(message, "id")
-        match text(message, "type"):
+        name = read_text(message, "id")
+        match read_text(message, "type"):
             case "user":
-                words = _words(parts(message, "content"))
+                words = _join_texts(read_objects(message, "content"))
                 return self._turns.asked(name, words) if words else []
             case "gemini":
-                return self._answered(name, message)
+                return self._reply_cards(name, message)
             case "info" | "warning" | "error" as word:
                 state = CardState.FAILED if word == "error" else CardState.DONE
-                words = text(message, "content")
+                words = read_text(message, "content")
                 draft = Draft(name, CardKind.STATUS, state, title="Gemini says", text=words)
                 return [draft, *self._turns.ended(state)] if word == "error" else [draft]
             case _:
                 return []
 
-    def _answered(self, name: str, message: Message) -> list[AgentReport]:
+    def _reply_cards(self, name: str, message: Message) -> list[AgentReport]:
+        """Return the cards of a reply; one without tool calls ends the turn."""
         cards: list[AgentReport] = []
         thoughts = [
-            text(thought, "description", "subject") for thought in parts(message, "thoughts")
+            read_text(thought, "description", "subject")
+            for thought in read_objects(message, "thoughts")
         ]
         if any(thoughts):
             words = "\n".join(filter(None, thoughts))
             cards.append(Draft(f"{name}:thoughts", CardKind.THINKING, CardState.DONE, text=words))
-        calls, words = parts(message, "toolCalls"), text(message, "content")
+        calls, words = read_objects(message, "toolCalls"), read_text(message, "content")
         if words:
             cards.append(Draft(f"{name}:0", CardKind.TEXT, CardState.DONE, text=words))
         for call in calls:
-            status, begun = text(call, "status"), _call(call, CardState.RUNNING)
+            status, begun = read_text(call, "status"), _call(call, CardState.RUNNING)
             cards.append(begun)
             if status in _STATES:
-                cards.append(_done(begun.id, begun.kind, _output(call), status))
+                cards.append(_end_tool_card(begun.id, begun.kind, _output(call), status))
         return [*cards, *self._turns.ended()] if words and not calls else cards
 
 
 def _refusal(event: Message) -> list[AgentReport]:
     """Return the card of a request that the provider refused; its turn's end is reported by a
     hook."""
-    words = text(event, "error_message")
-    if text(event, "event.name") != "qwen-code.api_error" or not words:
+    words = read_text(event, "error_message")
+    if read_text(event, "event.name") != "qwen-code.api_error" or not words:
         return []
     title = "The model could not be asked"
     return [Draft(f"error:{short(words, 60)}", CardKind.STATUS, CardState.FAILED, title, words)]
 
 
-def _words(pieces: list[Message]) -> str:
-    return "\n".join(filter(None, (text(piece, "text") for piece in pieces)))
+def _join_texts(pieces: list[Message]) -> str:
+    return "\n".join(filter(None, (read_text(piece, "text") for piece in pieces)))
 
 
 def _call(call: Message, state: CardState) -> Draft:
     """Add the card of a tool that begins."""
-    name, given = text(call, "name"), part(call, "args")
+    name, given = read_text(call, "name"), read_object(call, "args")
     kind = _KINDS.get(name, CardKind.TOOL_CALL)
-    path = text(given, "file_path", "absolute_path", "path")
+    path = read_text(given, "file_path", "absolute_path", "path")
     card_id = name_of(call, "id") or name
     match kind:
         case CardKind.BASH:
-            command = text(given, "command")
+            command = read_text(given, "command")
             return Draft(card_id, kind, state, title=short(command), data={"command": command})
         case CardKind.DIFF:
-            old, new = text(given, "old_string"), text(given, "new_string", "content")
+            old, new = read_text(given, "old_string"), read_text(given, "new_string", "content")
             data: dict[str, Value] = {"path": path}
-            return Draft(card_id, kind, state, title=path, text=changed(old, new), data=data)
+            return Draft(
+                card_id, kind, state, title=path, text=replacement_diff(old, new), data=data
+            )
         case CardKind.FILE:
             return Draft(card_id, kind, state, title=path, data={"path": path})
         case _:
@@ -177,7 +189,7 @@ def _call(call: Message, state: CardState) -> Draft:
             return Draft(card_id, kind, state, title=name, data=fields)
 
 
-def _done(card_id: str, kind: CardKind, output: str, status: str) -> Draft:
+def _end_tool_card(card_id: str, kind: CardKind, output: str, status: str) -> Draft:
     """End the card of a tool. A card of file changes keeps its lines; the result becomes a note."""
     state = _STATES.get(status, CardState.DONE)
     if kind in (CardKind.DIFF, CardKind.FILE):
@@ -187,8 +199,10 @@ def _done(card_id: str, kind: CardKind, output: str, status: str) -> Draft:
 
 
 def _output(call: Message) -> str:
-    first = next(iter(parts(call, "result")), {})
-    return text(part(part(first, "functionResponse"), "response"), "output", "error")
+    first = next(iter(read_objects(call, "result")), {})
+    return read_text(
+        read_object(read_object(first, "functionResponse"), "response"), "output", "error"
+    )
 
 
 TRANSCRIPTS = {"gemini": GeminiCards, "qwen": QwenCards}

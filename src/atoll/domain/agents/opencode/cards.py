@@ -7,7 +7,15 @@ tool card shows that it works.
 import msgspec
 
 from atoll.domain.agents.card import AgentReport, CardKind, CardState, Draft, Value
-from atoll.domain.agents.lenient_json import Message, changed, part, parts, remember, short, text
+from atoll.domain.agents.lenient_json import (
+    Message,
+    read_object,
+    read_objects,
+    read_text,
+    remember,
+    replacement_diff,
+    short,
+)
 
 _KINDS = {
     "bash": CardKind.BASH,
@@ -29,26 +37,27 @@ class OpencodeCards:
 
     def take(self, message: Message) -> list[AgentReport]:
         """Translate one event."""
-        properties = part(message, "properties")
-        match text(message, "type"):
+        properties = read_object(message, "properties")
+        match read_text(message, "type"):
             case "message.updated":
-                info = part(properties, "info")
-                remember(self._roles, text(info, "id"), text(info, "role"))
+                info = read_object(properties, "info")
+                remember(self._roles, read_text(info, "id"), read_text(info, "role"))
                 return []
             case "message.part.updated":
-                return self._part(part(properties, "part"))
+                return self._read_part(read_object(properties, "part"))
             case "session.idle":
-                return self._ended(CardState.DONE)
+                return self._end_turn(CardState.DONE)
             case "session.error":
-                return self._failed(part(properties, "error"))
+                return self._read_error(read_object(properties, "error"))
             case _:
                 return []
 
-    def _part(self, piece: Message) -> list[AgentReport]:
-        name, words = text(piece, "id"), text(piece, "text")
-        match text(piece, "type"):
+    def _read_part(self, piece: Message) -> list[AgentReport]:
+        """Return the cards of a message part."""
+        name, words = read_text(piece, "id"), read_text(piece, "text")
+        match read_text(piece, "type"):
             case "text" if words:
-                if self._roles.get(text(piece, "messageID")) == "user":
+                if self._roles.get(read_text(piece, "messageID")) == "user":
                     return self._prompt_card(piece, words)
                 return [Draft(name, CardKind.TEXT, CardState.DONE, text=words)]
             case "reasoning" if words:
@@ -62,50 +71,53 @@ class OpencodeCards:
         """Add the card of a person's prompt; text that opencode adds by itself is left out."""
         if piece.get("synthetic") is True:
             return []
-        reports = self._ended(CardState.DONE)
-        self._turn = f"turn:{text(piece, 'messageID')}"
+        reports = self._end_turn(CardState.DONE)
+        self._turn = f"turn:{read_text(piece, 'messageID')}"
         role: dict[str, Value] = {"role": "person"}
         return [
             *reports,
             Draft(self._turn, CardKind.TURN, CardState.RUNNING, title=short(words)),
-            Draft(text(piece, "id"), CardKind.TEXT, CardState.DONE, text=words, data=role),
+            Draft(read_text(piece, "id"), CardKind.TEXT, CardState.DONE, text=words, data=role),
         ]
 
-    def _ended(self, state: CardState) -> list[AgentReport]:
+    def _end_turn(self, state: CardState) -> list[AgentReport]:
         name, self._turn = self._turn, ""
         return [Draft(name, CardKind.TURN, state)] if name else []
 
-    def _failed(self, error: Message) -> list[AgentReport]:
-        if text(error, "name") == "MessageAbortedError":
-            return self._ended(CardState.DECLINED)
-        words = text(part(error, "data"), "message") or text(error, "name")
+    def _read_error(self, error: Message) -> list[AgentReport]:
+        """Return the card of an error, and the end of the turn."""
+        if read_text(error, "name") == "MessageAbortedError":
+            return self._end_turn(CardState.DECLINED)
+        words = read_text(read_object(error, "data"), "message") or read_text(error, "name")
         title = "opencode says"
         card = Draft(f"error:{short(words, 60)}", CardKind.STATUS, CardState.FAILED, title, words)
-        return [card, *self._ended(CardState.FAILED)]
+        return [card, *self._end_turn(CardState.FAILED)]
 
 
 def _tool(piece: Message) -> Draft:
-    call_state, name = part(piece, "state"), text(piece, "tool")
+    call_state, name = read_object(piece, "state"), read_text(piece, "tool")
     kind = _KINDS.get(name, CardKind.TOOL_CALL)
-    state = _STATES.get(text(call_state, "status"), CardState.RUNNING)
-    given, output = part(call_state, "input"), text(call_state, "output", "error")
-    card_id = text(piece, "callID") or text(piece, "id")
-    path = text(given, "filePath")
+    state = _STATES.get(read_text(call_state, "status"), CardState.RUNNING)
+    given, output = read_object(call_state, "input"), read_text(call_state, "output", "error")
+    card_id = read_text(piece, "callID") or read_text(piece, "id")
+    path = read_text(given, "filePath")
     match kind:
         case CardKind.BASH:
-            command = text(given, "command")
+            command = read_text(given, "command")
             data: dict[str, Value] = {"command": command} if command else {}
             return Draft(card_id, kind, state, short(command) or None, output or None, data)
         case CardKind.DIFF:
-            lines = changed(text(given, "oldString"), text(given, "newString", "content"))
+            lines = replacement_diff(
+                read_text(given, "oldString"), read_text(given, "newString", "content")
+            )
             data = {"path": path, **({"error": output} if state is CardState.FAILED else {})}
             return Draft(card_id, kind, state, path or None, lines or None, data)
         case CardKind.FILE:
             return Draft(card_id, kind, state, path or None, data={"path": path})
         case CardKind.PLAN:
-            entries = parts(given, "todos")
+            entries = read_objects(given, "todos")
             lines = "\n".join(
-                f"{_MARKS.get(text(entry, 'status'), '[ ]')} {text(entry, 'content')}"
+                f"{_MARKS.get(read_text(entry, 'status'), '[ ]')} {read_text(entry, 'content')}"
                 for entry in entries
             )
             return Draft(card_id, kind, state, title="Plan", text=lines or None)

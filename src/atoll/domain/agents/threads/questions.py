@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from atoll.domain.agents.card import Card, CardKind, CardState, Draft, Option, Value
 from atoll.domain.agents.conversation import AgentEvent
-from atoll.domain.agents.lenient_json import Message, part, parts, remember, text
+from atoll.domain.agents.lenient_json import Message, read_object, read_objects, read_text, remember
 from atoll.domain.errors import Conflict, Invalid
 
 PREFIX = "approval:"
@@ -122,13 +122,15 @@ class Questions:
 def decide(question: Question, params: Message) -> CardAnswer:
     """Return the answer that the params of `serverRequest/respond` give. Raises `Invalid`."""
     options = question.draft.options or ()
-    result = part(params, "result")
+    result = read_object(params, "result")
     if question.draft.kind is CardKind.QUESTION:
         answers = _answers(result)
-        return CardAnswer(text(result, "option") or None, text(result, "text") or None, answers)
-    if option := text(result, "option"):
-        return CardAnswer(option, text(result, "text") or None)
-    decision = "decline" if "error" in params else text(result, "decision")
+        return CardAnswer(
+            read_text(result, "option") or None, read_text(result, "text") or None, answers
+        )
+    if option := read_text(result, "option"):
+        return CardAnswer(option, read_text(result, "text") or None)
+    decision = "decline" if "error" in params else read_text(result, "decision")
     if decision not in DECISIONS:
         raise Invalid(
             f"result.decision is one of {', '.join(DECISIONS)}, or result.option one of: "
@@ -139,7 +141,7 @@ def decide(question: Question, params: Message) -> CardAnswer:
     ends = decision == "cancel"
     lasting = (question.draft.data or {}).get("lasting")
     chosen = _option(options, decision, lasting if isinstance(lasting, list) else [])
-    return CardAnswer(chosen, text(result, "text") or None, ends=ends)
+    return CardAnswer(chosen, read_text(result, "text") or None, ends=ends)
 
 
 def _option(options: tuple[Option, ...], decision: str, lasting: Sequence[Value]) -> str | None:
@@ -156,7 +158,7 @@ def _option(options: tuple[Option, ...], decision: str, lasting: Sequence[Value]
 def _answers(result: Message) -> tuple[tuple[str, str], ...]:
     """Return the first answer to each question, by the question's id."""
     answers = []
-    for name, answer in part(result, "answers").items():
+    for name, answer in read_object(result, "answers").items():
         given = answer.get("answers") if isinstance(answer, dict) else answer
         first = next(iter(given), None) if isinstance(given, list) else given
         if isinstance(first, str):
@@ -166,7 +168,7 @@ def _answers(result: Message) -> tuple[tuple[str, str], ...]:
 
 def _questions(draft: Draft, given: Message) -> list[Value]:
     """Return what is asked, with the ids that answers name."""
-    asked = parts(given, "questions")
+    asked = read_objects(given, "questions")
     if not asked:
         return [{"id": "q1", "question": draft.text or draft.title or "", "options": []}]
     return [{**question, "id": f"q{n}"} for n, question in enumerate(asked, 1)]

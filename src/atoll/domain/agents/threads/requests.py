@@ -6,7 +6,7 @@ import msgspec
 
 from atoll.domain.agents.card import AgentReport, CardKind, CardState, Draft, Value
 from atoll.domain.agents.conversation import AgentEvent, Reply
-from atoll.domain.agents.lenient_json import Message, part, parts, short, text
+from atoll.domain.agents.lenient_json import Message, read_object, read_objects, read_text, short
 from atoll.domain.errors import Invalid
 
 RESPOND = "serverRequest/respond"
@@ -24,24 +24,24 @@ def words_of(params: Message) -> str:
         if (
             not isinstance(piece, dict)
             or piece.get("type") != "text"
-            or not text(piece, "text").strip()
+            or not read_text(piece, "text").strip()
         ):
             raise _bad("input", "each part of input is {type: text, text}: this agent takes texts")
-        words.append(text(piece, "text"))
+        words.append(read_text(piece, "text"))
     if not words:
         raise _bad("input", "input is a list of {type: text, text}, and not empty")
     return "\n".join(words)
 
 
-def answered(key: str, **result: Value) -> tuple[Reply, ...]:
+def answer_request(key: str, **result: Value) -> tuple[Reply, ...]:
     """Return the answer to a request."""
     return (Reply(key, result, made=True),)
 
 
-def loaded(key: str, threads: Iterable[str]) -> tuple[Reply, ...]:
+def answer_thread_ids(key: str, threads: Iterable[str]) -> tuple[Reply, ...]:
     """Return the answer with the ids of threads that a turn can begin in."""
     data: list[Value] = [*threads]
-    return answered(key, data=data, nextCursor=None)
+    return answer_request(key, data=data, nextCursor=None)
 
 
 def unknown_thread(thread: str) -> Invalid:
@@ -51,13 +51,17 @@ def unknown_thread(thread: str) -> Invalid:
 
 def no_such_thread(key: str, thread: str, error: str = "") -> Reply:
     """Return the answer about a thread that there is not, with what the agent says of it."""
-    return refused(key, ": ".join(filter(None, (f"there is no thread {thread[:80]!r}", error))))
+    return refuse_request(
+        key, ": ".join(filter(None, (f"there is no thread {thread[:80]!r}", error)))
+    )
 
 
 def check_turn(params: Message, field: str, thread: str, turn: str) -> None:
     """Check that a request names the turn that runs. Raises `Invalid`."""
-    if not turn or (text(params, "threadId"), text(params, field)) != (thread, turn):
-        raise _bad(field, f"{field} {text(params, field)[:80]!r} is not the turn that runs there")
+    if not turn or (read_text(params, "threadId"), read_text(params, field)) != (thread, turn):
+        raise _bad(
+            field, f"{field} {read_text(params, field)[:80]!r} is not the turn that runs there"
+        )
 
 
 def bad_thread_id() -> Invalid:
@@ -65,7 +69,7 @@ def bad_thread_id() -> Invalid:
     return _bad("threadId", "threadId is no id of a thread of this agent")
 
 
-def refused(key: str, message: str) -> Reply:
+def refuse_request(key: str, message: str) -> Reply:
     """Return the answer to a request that was wrong."""
     return Reply(key, error={"code": _REFUSED, "message": message})
 
@@ -81,7 +85,7 @@ def turns_of(events: Iterable[AgentEvent]) -> list[dict[str, Value]]:
             case "item/completed":
                 items.append(event.params["item"])
             case "turn/completed":
-                turns.append({**part(event.params, "turn"), "items": items})
+                turns.append({**read_object(event.params, "turn"), "items": items})
             case _:
                 continue
     return turns
@@ -89,8 +93,10 @@ def turns_of(events: Iterable[AgentEvent]) -> list[dict[str, Value]]:
 
 def preview_of(turns: Sequence[Message]) -> str:
     """Return the first prompt of a thread."""
-    items = [item for turn in turns[:1] for item in parts(turn, "items")]
-    words = [text(piece, "text") for item in items[:1] for piece in parts(item, "content")]
+    items = [item for turn in turns[:1] for item in read_objects(turn, "items")]
+    words = [
+        read_text(piece, "text") for item in items[:1] for piece in read_objects(item, "content")
+    ]
     return short("\n".join(words))
 
 

@@ -69,7 +69,7 @@ class ThreadEvents:
             if draft.id.startswith(PREFIX):
                 events += self._add_question(draft, given or {})
             elif draft.kind in _ITEMS:
-                events += self._item(draft, self._name(draft, name, at))
+                events += self._update_item(draft, self._name(draft, name, at))
             else:
                 self._note(draft)
         return tuple(events)
@@ -79,7 +79,7 @@ class ThreadEvents:
         if interrupted and self._outcome is CardState.FAILED and not self._error:
             self._outcome = CardState.DECLINED
         state = self._outcome if self._outcome is not CardState.DONE else CardState.FAILED
-        events = [event for card_id in list(self._open) for event in self._ended(card_id, state)]
+        events = [event for card_id in list(self._open) for event in self._end_item(card_id, state)]
         events += self._questions.withdrawn(self.thread)
         if self.turn:
             status = _STATUSES.get(self._outcome, "completed")
@@ -103,14 +103,15 @@ class ThreadEvents:
         event = self._questions.asked(draft, self.thread, self.turn, about=about, given=given)
         return (*self._loose_ends(), event)
 
-    def _item(self, draft: Draft, name: str) -> list[AgentEvent]:
+    def _update_item(self, draft: Draft, name: str) -> list[AgentEvent]:
+        """Return the events of a draft: its item begins, grows or completes."""
         if draft.id in self._closed:
             return []
         events = list(self._loose_ends(draft.id))
         known = self._open.get(draft.id)
         if is_prompt(draft) and not draft.append:
             remember(self._closed, draft.id, None)
-            return [*events, self._completed(prompt_item(draft, name))]
+            return [*events, self._completion_event(prompt_item(draft, name))]
         if known is None:
             known = OpenItem(Draft(draft.id, draft.kind))
             remember(self._open, draft.id, known)
@@ -123,13 +124,13 @@ class ThreadEvents:
         if draft.state in FINAL and not draft.append:
             return [*events, *self._close(draft.id)]
         if draft.append and draft.text and draft.kind in _DELTAS and not is_prompt(draft):
-            events.append(self._piece(draft, name))
+            events.append(self._delta_event(draft, name))
         if starts:
             events.append(self._event("item/started", {"item": item_of(known, name)}))
         return events
 
-    def _piece(self, draft: Draft, name: str) -> AgentEvent:
-        """Return a piece of a text, under the name that the whole will have."""
+    def _delta_event(self, draft: Draft, name: str) -> AgentEvent:
+        """Return a piece of a text, under the id of the whole item."""
         delta = self._event(_DELTAS[draft.kind], {"itemId": name, "delta": draft.text or ""})
         return AgentEvent(delta.method, delta.params, live=True)
 
@@ -138,8 +139,8 @@ class ThreadEvents:
         done = [item_id for item_id, item in self._open.items() if item.loose and item_id != but]
         return tuple(event for card_id in done for event in self._close(card_id))
 
-    def _ended(self, card_id: str, state: CardState) -> list[AgentEvent]:
-        """Complete an item that its turn leaves open."""
+    def _end_item(self, card_id: str, state: CardState) -> list[AgentEvent]:
+        """Complete an item that its turn left open."""
         item = self._open[card_id]
         if item.draft.kind in TEXTS and not item.draft.text:
             del self._open[card_id]
@@ -153,10 +154,10 @@ class ThreadEvents:
         name = self._names.pop(card_id, card_id)
         remember(self._closed, card_id, None)
         if is_prompt(item.draft):
-            return [self._completed(prompt_item(item.draft, name))]
-        return [self._completed(item_of(item, name))]
+            return [self._completion_event(prompt_item(item.draft, name))]
+        return [self._completion_event(item_of(item, name))]
 
-    def _completed(self, item: dict[str, Value]) -> AgentEvent:
+    def _completion_event(self, item: dict[str, Value]) -> AgentEvent:
         return self._event("item/completed", {"item": item})
 
     def _name(self, draft: Draft, name: str, at: int) -> str:

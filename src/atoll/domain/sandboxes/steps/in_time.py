@@ -40,14 +40,15 @@ def step_time(
         case ChildMade() | ParentEnded():
             return step_family(sandbox, stimulus, now)
         case Due():
-            return _due(sandbox, now)
+            return _step_due(sandbox, now)
         case Idle():
-            return _idle(sandbox, now, stimulus)
+            return _step_idle(sandbox, now, stimulus)
         case Touched():  # pragma: no branch - the cases are all
             return _touch(sandbox, now)
 
 
-def _due(sandbox: Sandbox, now: datetime) -> Outcome:
+def _step_due(sandbox: Sandbox, now: datetime) -> Outcome:
+    """Check the deadlines of a sandbox: it may expire, be destroyed or get a warning."""
     if sandbox.state in LIVE:
         if now >= sandbox.expires_at:
             return end_life(sandbox, State.EXPIRED, now, reason="Its time to live ran out.")
@@ -67,7 +68,8 @@ def _warn(sandbox: Sandbox, now: datetime) -> Outcome:
     return replace(sandbox, warned_of=end), (told,)
 
 
-def _idle(sandbox: Sandbox, now: datetime, idle: Idle) -> Outcome:
+def _step_idle(sandbox: Sandbox, now: datetime, idle: Idle) -> Outcome:
+    """Return the sandbox after an idle report: it expires, stops or notes its last use."""
     ttl = sandbox.profile.ttl
     reap, stop = ttl.idle_reap_seconds, ttl.idle_stop_seconds
     if sandbox.state not in RUNNING or (reap is None and stop is None):

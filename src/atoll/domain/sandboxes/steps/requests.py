@@ -5,7 +5,7 @@ from datetime import datetime
 
 from atoll.domain.event import Json
 from atoll.domain.ids import PrincipalId
-from atoll.domain.network.switch import NetworkChange, changed, told
+from atoll.domain.network.switch import NetworkChange, change_network, event_fields
 from atoll.domain.sandboxes.instruction import Append, Provision, Teardown
 from atoll.domain.sandboxes.lifetime import extend_lifetime, renew_lifetime
 from atoll.domain.sandboxes.project import (
@@ -134,11 +134,11 @@ def _extend(sandbox: Sandbox, now: datetime, seconds: int) -> Outcome:
 def _switch_network(sandbox: Sandbox, now: datetime, change: NetworkChange) -> Outcome:
     if sandbox.state not in LIVE | KEPT:
         raise state_refusal(sandbox, "given another network", "it is going away")
-    network = changed(sandbox.profile.network, change)
+    network = change_network(sandbox.profile.network, change)
     if network == sandbox.profile.network:
         return sandbox, ()
     switched = replace(sandbox, profile=replace(sandbox.profile, network=network), updated_at=now)
-    return switched, (Append("network.switched", None, told(network)),)
+    return switched, (Append("network.switched", None, event_fields(network)),)
 
 
 def _give(sandbox: Sandbox, now: datetime, owner: PrincipalId) -> Outcome:

@@ -44,9 +44,10 @@ class PushReports:
         self._owed = False
         self._record("git.pushed", {})
         loop = asyncio.get_running_loop()
-        self._resting = loop.call_later(self._every_seconds, self._rested)
+        self._resting = loop.call_later(self._every_seconds, self._end_rest)
 
-    def _rested(self) -> None:
+    def _end_rest(self) -> None:
+        """End the rest after a report, and write the report that is owed."""
         self._resting = None
         if self._owed:
             self._write()

@@ -183,7 +183,7 @@ class Exchange:
     def pushed(self, push: RefusedPush, held: HeldRefs) -> None:
         """End the exchange of a refused push, some refs of which may be held."""
         outcome = "push_held" if held.refs else "push_refused"
-        self._step(ExchangeStimulus.REPLACED, outcome, push.report(held))
+        self._apply_stimulus(ExchangeStimulus.REPLACED, outcome, push.report(held))
 
     def raw(self, data: bytes) -> None:
         """Take bytes of another protocol from the client."""
@@ -203,7 +203,7 @@ class Exchange:
 
     def gone(self) -> None:
         """End the exchange of a client that hung up."""
-        self._step(ExchangeStimulus.CLIENT_LOST)
+        self._apply_stimulus(ExchangeStimulus.CLIENT_LOST)
 
     # The upstream's side.
 
@@ -257,13 +257,13 @@ class Exchange:
 
     def answer_end(self) -> None:
         """End the response."""
-        self._step(_RESPONSE_ENDED)
+        self._apply_stimulus(_RESPONSE_ENDED)
 
     def answer_lost(self, why: str) -> None:
         """End a response whose upstream connection broke or stalled."""
         message = f"{self.call.service} could not be reached: {why}"
         refusal = Refusal(502, "upstream_unreachable", message)
-        self._step(ExchangeStimulus.UPSTREAM_LOST, refusal.error, refusal)
+        self._apply_stimulus(ExchangeStimulus.UPSTREAM_LOST, refusal.error, refusal)
 
     def asking_paused(self, paused: bool) -> None:
         """Pause or resume the request, as fast as the upstream reads."""
@@ -294,15 +294,16 @@ class Exchange:
 
     def fail(self, refusal: Refusal) -> None:
         """End the exchange with a response of the door's own, or cut one that has begun."""
-        self._step(ExchangeStimulus.REFUSED, refusal.error, refusal)
+        self._apply_stimulus(ExchangeStimulus.REFUSED, refusal.error, refusal)
 
     def cut(self, outcome: str) -> None:
         """End the exchange at once."""
-        self._step(ExchangeStimulus.CUT, outcome)
+        self._apply_stimulus(ExchangeStimulus.CUT, outcome)
 
-    def _step(
+    def _apply_stimulus(
         self, stimulus: ExchangeStimulus, outcome: str = "", reply: Refusal | bytes = b""
     ) -> None:
+        """Step the phases, and end the exchange when they have ended."""
         self._phases, ending = step(self._phases, stimulus)
         if ending is not None:
             self._end(ending, outcome, reply)

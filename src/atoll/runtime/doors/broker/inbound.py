@@ -167,7 +167,7 @@ class Inbound(asyncio.Protocol):
     def reply_head(self, head: bytes, *, raw: bool) -> bytes:
         """Return a response head that announces when this connection ends with the response."""
         if raw:
-            self._step(ClientStimulus.REPLY_SWITCHED)
+            self._apply_stimulus(ClientStimulus.REPLY_SWITCHED)
         elif not self._keeps_alive and b"\r\nConnection: close\r\n" not in head:
             head = head[:-2] + b"Connection: close\r\n\r\n"
         return head
@@ -184,10 +184,10 @@ class Inbound(asyncio.Protocol):
             return
         self._upstream_slow = False
         if close:
-            self._step(ClientStimulus.CLOSING_REPLY_ENDED)
+            self._apply_stimulus(ClientStimulus.CLOSING_REPLY_ENDED)
         else:
             last = not self._current.shape.keep_alive
-            self._step(ClientStimulus.LAST_REPLY_ENDED if last else _REPLY_ENDED)
+            self._apply_stimulus(ClientStimulus.LAST_REPLY_ENDED if last else _REPLY_ENDED)
 
     def drop(self) -> None:
         """Close the connection: at once, or after what was written of another protocol."""
@@ -278,7 +278,7 @@ class Inbound(asyncio.Protocol):
             request.complete = True
             if request is self._current:
                 last = not request.shape.keep_alive
-                self._step(ClientStimulus.LAST_REQUEST_ENDED if last else _REQUEST_ENDED)
+                self._apply_stimulus(ClientStimulus.LAST_REQUEST_ENDED if last else _REQUEST_ENDED)
 
     def _stop_parsing(self, mark: RequestMark) -> None:
         """Ignore the input behind an upgrade or unreadable bytes."""
@@ -289,7 +289,7 @@ class Inbound(asyncio.Protocol):
         else:
             rushed = bool(rest) or mark is RequestMark.RUSHED_UPGRADE
             stimulus = ClientStimulus.UPGRADE_RUSHED if rushed else ClientStimulus.UPGRADE_REQUESTED
-        self._step(stimulus)
+        self._apply_stimulus(stimulus)
 
     def _start_waiting(self) -> None:
         """Start requests in turn, until one has to wait for its response."""
@@ -304,7 +304,9 @@ class Inbound(asyncio.Protocol):
     def _start(self, request: BrokerRequest) -> None:
         self._current = request
         complete = request.complete
-        self._step(ClientStimulus.COMPLETE_REQUEST_STARTED if complete else _REQUEST_STARTED)
+        self._apply_stimulus(
+            ClientStimulus.COMPLETE_REQUEST_STARTED if complete else _REQUEST_STARTED
+        )
         if request.shape.expects and not complete:
             self.reply_data(b"HTTP/1.1 100 Continue\r\n\r\n")
         begun = self._begin(request, self)
@@ -326,7 +328,8 @@ class Inbound(asyncio.Protocol):
             if self._exchange is not None:
                 self._exchange.body(piece)
 
-    def _step(self, stimulus: ClientStimulus) -> None:
+    def _apply_stimulus(self, stimulus: ClientStimulus) -> None:
+        """Step the phases, and perform the instructions."""
         self._phases, instructions = step(self._phases, stimulus)
         for instruction in instructions:
             if instruction is _END_BODY:

@@ -102,7 +102,7 @@ async def serve(
 ) -> AsyncIterator[None]:
     """Serve `make` on these doors until the end of the block, then close them."""
     limited = ConnectionLimit().wrap(make)
-    servers = [await _open(door, limited) for door in doors]
+    servers = [await _open_door(door, limited) for door in doors]
     try:
         yield
     finally:
@@ -110,9 +110,10 @@ async def serve(
             server.close()
 
 
-async def _open(
+async def _open_door(
     door: Door, make: Callable[[], asyncio.Protocol]
 ) -> asyncio.AbstractServer | Listener:
+    """Listen at a door, and return the server to close."""
     if isinstance(door, socket.socket):
         # With a shorter backlog the kernel drops simultaneous callers, who retry after a second.
         loop = asyncio.get_running_loop()

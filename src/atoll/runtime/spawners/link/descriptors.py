@@ -62,19 +62,19 @@ class Descriptors:
         return self._pump(fd, Passed.OUTPUT, Ways(reads=False, writes=True))
 
     def _pump(self, fd: int, kind: Passed, ways: Ways) -> PassedDescriptor:
-        number = self._number()
+        number = self._next_number()
         self._join(number, fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3), ways)
         return PassedDescriptor(kind, number)
 
     def _remember(self, fd: int) -> int:
         """Send the content of a memory file; it has no object here, since it only goes out."""
-        number = self._number()
+        number = self._next_number()
         at = 0
         while data := os.pread(fd, MAX_DATA_BYTES, at):
             self._send(encode_frame(Kind.MEMORY, number, data))
             at += len(data)
         return number
 
-    def _number(self) -> int:
+    def _next_number(self) -> int:
         self._next += 1
         return self._next

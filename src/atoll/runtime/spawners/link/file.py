@@ -37,7 +37,7 @@ class LinkedFile:
     async def stat(self) -> FileStat:
         """Return mode and size."""
         result = await self._ask(self._reads, encode_frame(Kind.STAT, self._number))
-        return FileStat(*_decoded(decode_stat, result))
+        return FileStat(*_decode_result(decode_stat, result))
 
     async def read(self, start: int, length: int) -> bytes:
         """Return bytes from `start`, at most `length`: pieces are asked for side by side."""
@@ -92,25 +92,26 @@ class LinkedFile:
         while self._asked:
             future = self._asked.popleft()
             if not future.done():
-                future.set_exception(_gone())
+                future.set_exception(_link_ended_error())
         self._on_end(self._number)
 
     async def _ask(self, turns: asyncio.Semaphore, frame: bytes) -> bytes:
         async with turns:
             if self._closed:
-                raise _gone()
+                raise _link_ended_error()
             future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
             self._asked.append(future)
             self._write(frame)
             return await future
 
 
-def _decoded(decode: Callable[[bytes], tuple[int, int]], result: bytes) -> tuple[int, int]:
+def _decode_result(decode: Callable[[bytes], tuple[int, int]], result: bytes) -> tuple[int, int]:
+    """Return a decoded result. Raises `Unavailable` when it is garbled."""
     try:
         return decode(result)
     except Garbled as error:
         raise Unavailable(f"the sandbox's link answered something else: {error}") from error
 
 
-def _gone() -> Unavailable:
+def _link_ended_error() -> Unavailable:
     return Unavailable("the file is closed: the sandbox's link has ended", code="wall_gone")

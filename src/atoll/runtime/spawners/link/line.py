@@ -109,7 +109,7 @@ class LinkLine:
         self._doors: dict[int, LinkedDoor] = {}
         self._connections = 0
         self._unknown = 0
-        self._descriptors = Descriptors(send, self._terminals, self._joined)
+        self._descriptors = Descriptors(send, self._terminals, self._add_pump)
         self._newest = FAR_CHANNELS - 1
         self._over = False
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -261,13 +261,13 @@ class LinkLine:
                     self._ready.set_result(None)
             case wire.Refused(tag=0):
                 self.lost(f"init could not begin: {os.strerror(reply.errno)}")
-            case wire.Exited(tag=tag) if not self._flushed(tag):
+            case wire.Exited(tag=tag) if not self._is_flushed(tag):
                 self._held[tag] = packet
             case wire.Exited(tag=tag) | wire.Refused(tag=tag):
                 self._outputs.pop(tag, None)
                 self._deliver(packet, [])
             case _:
-                self._deliver(packet, [self._arrived(descriptor) for descriptor in passed])
+                self._deliver(packet, [self._open_channel(descriptor) for descriptor in passed])
 
     def _deliver(self, packet: bytes, ends: list[int]) -> None:
         if self._on_packet is None and len(self._early) >= MAX_EARLY:
@@ -277,22 +277,22 @@ class LinkLine:
         else:
             self._on_packet(packet, ends)
 
-    def _arrived(self, descriptor: PassedDescriptor) -> int:
-        """Return the channel of a descriptor that came, whose object is made here."""
+    def _open_channel(self, descriptor: PassedDescriptor) -> int:
+        """Return the channel of a received descriptor, and make its object here."""
         if descriptor.kind is Passed.SLAVE:
             return descriptor.channel
         self._admit(descriptor.channel)
         if descriptor.kind is Passed.MASTER:
             self._open_terminal(descriptor.channel)
         elif descriptor.kind is Passed.FILE:
-            file = LinkedFile(descriptor.channel, write=self._send, on_end=self._ended)
+            file = LinkedFile(descriptor.channel, write=self._send, on_end=self._remove_channel)
             self._channels[descriptor.channel] = file
         else:
             raise Garbled(f"a descriptor of kind {descriptor.kind} came")
         return descriptor.channel
 
     def _open_terminal(self, number: int) -> LinkedTerminal:
-        terminal = LinkedTerminal(number, write=self._send, on_end=self._ended)
+        terminal = LinkedTerminal(number, write=self._send, on_end=self._remove_channel)
         self._channels[number] = terminal
         self._terminals[terminal.identity] = number
         return terminal
@@ -324,31 +324,34 @@ class LinkLine:
             theirs.detach(),
             Ways(reads=True, writes=True),
             write=self._send,
-            on_end=self._disconnected,
+            on_end=self._remove_connection,
         )
         self._tasks.spawn(door.connected(ours), "door")
 
-    def _disconnected(self, number: int) -> None:
+    def _remove_connection(self, number: int) -> None:
+        """Forget a connection and its channel."""
         self._connections -= 1
-        self._ended(number)
+        self._remove_channel(number)
 
-    def _ended(self, number: int) -> None:
+    def _remove_channel(self, number: int) -> None:
+        """Forget a channel, and its terminal when it has one."""
         channel = self._channels.pop(number, None)
         if isinstance(channel, LinkedTerminal):
             self._terminals.pop(channel.identity, None)
 
-    def _joined(self, number: int, fd: int, ways: Ways) -> None:
-        """Join a descriptor, which is the pump's from now on, with a new channel."""
-        pump = Pump(number, fd, ways, write=self._send, on_end=self._ended)
+    def _add_pump(self, number: int, fd: int, ways: Ways) -> None:
+        """Join a descriptor, which the pump owns from now on, with a new channel."""
+        pump = Pump(number, fd, ways, write=self._send, on_end=self._remove_channel)
         pump.on_flushed = self._release_exits
         self._channels[number] = pump
 
     # Output comes before the end.
 
-    def _flushed(self, tag: int) -> bool:
+    def _is_flushed(self, tag: int) -> bool:
+        """Report whether all output of a process was sent."""
         return all(pump.flushed for pump in self._outputs.get(tag, ()))
 
     def _release_exits(self) -> None:
-        for tag in [tag for tag in self._held if self._flushed(tag)]:
+        for tag in [tag for tag in self._held if self._is_flushed(tag)]:
             self._outputs.pop(tag, None)
             self._deliver(self._held.pop(tag), [])

@@ -67,7 +67,7 @@ class Pump:
         match frame.kind:
             case Kind.DATA:
                 self._in.took(len(frame.payload))
-                self._took(frame.payload)
+                self._queue_data(frame.payload)
             case Kind.CREDIT:
                 self._out.give(decode_number(frame.payload))
                 self._watch()
@@ -85,10 +85,11 @@ class Pump:
 
     def _watch(self) -> None:
         if self._may_read and not self._reading and self._out.credit > 0:
-            self._loop.add_reader(self._fd, self._readable)
+            self._loop.add_reader(self._fd, self._read_data)
             self._reading = True
 
-    def _readable(self) -> None:
+    def _read_data(self) -> None:
+        """Read and send what the descriptor has, or report its end."""
         try:
             data = os.read(self._fd, min(self._out.credit, MAX_DATA_BYTES))
         except BlockingIOError:
@@ -111,7 +112,8 @@ class Pump:
             self._loop.remove_reader(self._fd)
             self._reading = False
 
-    def _took(self, data: bytes) -> None:
+    def _queue_data(self, data: bytes) -> None:
+        """Queue data that is to be written to the descriptor."""
         if not self._may_write:
             return
         self._waiting.append(memoryview(data))

@@ -133,14 +133,14 @@ class LinkedTerminal:
         match frame.kind:
             case Kind.DATA:
                 self._in.took(len(frame.payload))
-                self._arrived(frame.payload)
+                self._queue_output(frame.payload)
             case Kind.CREDIT:
                 self._settle(decode_number(frame.payload))
             case Kind.MODES:
                 self.echo_off = bool(frame.payload[:1] == b"\x01")
             case Kind.HANGUP:
                 if self._came.count(None) < MAX_HANGUPS:
-                    self._arrived(None)
+                    self._queue_output(None)
             case Kind.EOF | Kind.CLOSE:
                 self.gone()
             case _:
@@ -156,9 +156,10 @@ class LinkedTerminal:
         self._unsettled.clear()
         self._on_end(self._number)
         if self._reader is not None:
-            self._arrived(None)
+            self._queue_output(None)
 
-    def _arrived(self, data: bytes | None) -> None:
+    def _queue_output(self, data: bytes | None) -> None:
+        """Queue output, or None for a hang-up, and deliver it when it is wanted."""
         self._came.append(data)
         if self._wanted and self._turn is None and not self.taking:
             self._deliver()

@@ -83,7 +83,7 @@ class SocketLink:
         """Read from now on."""
         self._on_message, self._on_room = on_message, on_room
         if not self._gone.is_set():
-            self._loop.add_reader(self._fd, self._readable)
+            self._loop.add_reader(self._fd, self._receive_data)
 
     def send(self, opcode: Opcode, data: bytes) -> None:
         """Send one frame, as far as the kernel takes it now."""
@@ -114,7 +114,8 @@ class SocketLink:
 
     # Reading.
 
-    def _readable(self) -> None:
+    def _receive_data(self) -> None:
+        """Receive what the socket has, or break the link when it has ended."""
         try:
             data = self._socket.recv(READ_BYTES)
         except (BlockingIOError, InterruptedError):
@@ -145,7 +146,7 @@ class SocketLink:
 
     def _hear_more(self) -> None:
         if not self._over.is_set():
-            self._loop.add_reader(self._fd, self._readable)
+            self._loop.add_reader(self._fd, self._receive_data)
             self._hear(b"")
 
     def _take(self, message: Message) -> None:

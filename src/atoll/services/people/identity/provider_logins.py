@@ -105,7 +105,7 @@ class ProviderLogins:
             own_route(route),
             self._ground.clock.now() + LOGIN_LIFE,
         )
-        return await self._provider.begin(login_realm, begun), self._closed(begun)
+        return await self._provider.begin(login_realm, begun), self._seal_login(begun)
 
     async def finish(self, realm: str, cookie: str, reply: ProviderReply) -> str:
         """Return the ticket for the page of the browser with this cookie. Raises `NotFound`,
@@ -197,7 +197,8 @@ class ProviderLogins:
                 raise _refusal("This login was finished before.")
         return text
 
-    def _closed(self, begun: PendingLogin) -> str:
+    def _seal_login(self, begun: PendingLogin) -> str:
+        """Return a pending login as sealed text for a cookie."""
         sealed = self._vault.seal(msgspec.json.encode(begun).decode(), _BOUND_LOGIN)
         packed = msgspec.msgpack.encode((sealed.key_id, sealed.wrapped, sealed.body))
         return base64.urlsafe_b64encode(packed).decode().rstrip("=")

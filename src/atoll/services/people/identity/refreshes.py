@@ -82,10 +82,11 @@ class Refreshes:
         room = asyncio.Semaphore(AT_ONCE)
         async with asyncio.TaskGroup() as group:
             for session in due:
-                group.create_task(self._one(session, room))
+                group.create_task(self._try_refresh(session, room))
         return len(due)
 
-    async def _one(self, session: PersonSession, room: asyncio.Semaphore) -> None:
+    async def _try_refresh(self, session: PersonSession, room: asyncio.Semaphore) -> None:
+        """Refresh a session, unless its realm pauses or another process claimed it."""
         async with room:
             try:
                 if session.realm not in self._pauses and await self._claim(session):
@@ -106,11 +107,11 @@ class Refreshes:
             await self._end(session, error)
         except ProviderBusy as error:
             self._pause(session.realm, error.after)
-            await self._checked(session)
+            await self._mark_checked(session)
             _log.info("login_not_refreshed", session=session.id, reason=error.message)
         except AtollError as error:
             # Its turn comes again after all others.
-            await self._checked(session)
+            await self._mark_checked(session)
             level = _log.info if isinstance(error, Unavailable) else _log.warning
             level("login_not_refreshed", session=session.id, reason=error.message)
 
@@ -126,17 +127,18 @@ class Refreshes:
             person = await rows.people.get(session.person)
         grant = open_grant(self._vault, session.person, sealed)
         if realm is None or person is None or realm.issuer != session.issuer:
-            await self._checked(session)
+            await self._mark_checked(session)
             return
         if not grant.refresh_token:
             raise Forbidden("what the provider gave cannot be opened any more")
         answer = await self._provider.refresh(realm, grant.refresh_token, person.subject)
-        await self._checked(session, close_grant(self._vault, session.person, answer, grant))
+        await self._mark_checked(session, close_grant(self._vault, session.person, answer, grant))
         self._pause(realm.realm, answer.after)
         if answer.claims:
             await self._claimed.apply(realm, read_claims(realm, answer.claims))
 
-    async def _checked(self, session: PersonSession, grant: Sealed | None = None) -> None:
+    async def _mark_checked(self, session: PersonSession, grant: Sealed | None = None) -> None:
+        """Store that a session was checked now, with its new grant if there is one."""
         async with self._ground.store.begin() as rows:
             await rows.person_sessions.checked(session.id, self._ground.clock.now(), grant)
 

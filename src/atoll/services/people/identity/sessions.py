@@ -51,7 +51,7 @@ class PersonSessions:
         a minute."""
         now = self._ground.clock.now()
         async with self._ground.store.read() as rows:
-            session = await self._standing(rows, fingerprint(secret))
+            session = await self._find_valid_session(rows, fingerprint(secret))
             principal = None if session is None else await _principal(rows, session)
         if session is not None and now - session.seen_at >= SEEN_EVERY:
             async with self._ground.store.begin() as rows:
@@ -61,7 +61,7 @@ class PersonSessions:
     async def holds(self, mark: str) -> bool:
         """Return whether the session whose cookie has this fingerprint still stands."""
         async with self._ground.store.read() as rows:
-            return await self._standing(rows, mark) is not None
+            return await self._find_valid_session(rows, mark) is not None
 
     async def open(
         self, rows: Transaction, ticket: LoginTicket, visitor: Visitor, grant: Sealed | None
@@ -135,7 +135,8 @@ class PersonSessions:
                 raise NotFound(f"You are no member of {ref[:80]!r}: list yours to see.")
             await rows.person_sessions.choose(session.id, member.org_id)
 
-    async def _standing(self, rows: Transaction, mark: str) -> PersonSession | None:
+    async def _find_valid_session(self, rows: Transaction, mark: str) -> PersonSession | None:
+        """Return the session of a mark; None when it is over or its realm changed."""
         session = await rows.person_sessions.marked(mark)
         if session is None or session.ends_at(self.lives.idle) <= self._ground.clock.now():
             return None

@@ -48,12 +48,12 @@ class AuthSettings:
     def __post_init__(self) -> None:
         own = self.auth
         if own.mode not in MODES:
-            raise _wrong(f"mode is one of {', '.join(MODES)}")
+            raise _settings_error(f"mode is one of {', '.join(MODES)}")
         realms = self.realms
         if own.mode == "oidc" and not 1 <= len(realms) <= MAX_REALMS:
-            raise _wrong(f"mode = 'oidc' needs 1 to {MAX_REALMS} realms")
+            raise _settings_error(f"mode = 'oidc' needs 1 to {MAX_REALMS} realms")
         if len(realms) != len(own.realms):
-            raise _wrong("realms have different names")
+            raise _settings_error("realms have different names")
         _check_between("session_days", own.session_days, MAX_SESSION_DAYS)
         _check_between("idle_hours", own.idle_hours, MAX_SESSION_DAYS * 24)
         _check_between("refresh_minutes", own.refresh_minutes, MAX_REFRESH_MINUTES)
@@ -82,17 +82,17 @@ class AuthSettings:
 def _realm(given: Mapping[str, object]) -> Realm:
     unknown = sorted(given.keys() - {setting.name for setting in fields(Realm)})
     if unknown:
-        raise _wrong(f"a realm has no setting {unknown[0][:60]!r}")
+        raise _settings_error(f"a realm has no setting {unknown[0][:60]!r}")
     try:
         return msgspec.convert(given, Realm)
     except msgspec.ValidationError as error:
-        raise _wrong(f"a realm is wrong: {error}") from error
+        raise _settings_error(f"a realm is wrong: {error}") from error
 
 
 def _check_between(name: str, value: int, most: int) -> None:
     if not 1 <= value <= most:
-        raise _wrong(f"{name} lies between 1 and {most}")
+        raise _settings_error(f"{name} lies between 1 and {most}")
 
 
-def _wrong(rule: str) -> Invalid:
+def _settings_error(rule: str) -> Invalid:
     return Invalid(f"auth: {rule}", field="auth")

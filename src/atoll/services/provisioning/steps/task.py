@@ -13,7 +13,7 @@ from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.sandboxes.task import Task, mark_failed, mark_given
 from atoll.ports import RuntimeClient
 from atoll.services.provisioning.bring_up import BringUp
-from atoll.services.provisioning.orders import completed
+from atoll.services.provisioning.orders import complete_order
 from atoll.wire.contract.agents import OpenAgentBody, list_agents, open_agent
 from atoll.wire.words.sandboxes import AgentMode, TaskState
 
@@ -40,7 +40,7 @@ async def begin_task(
     try:
         known = (await client.call(list_agents())).agents
     except AtollError as error:
-        return _failed(sandbox, task, report, error)
+        return _fail_task(sandbox, task, report, error)
     if known:
         return mark_given(task)  # A start that was broken off had got that far.
     return await give_task(sandbox, task, client, report=report)
@@ -54,12 +54,15 @@ async def give_task(
     try:
         await client.call(open_agent(_order(sandbox, task, agent), principal=sandbox.owner))
     except AtollError as error:
-        return _failed(sandbox, task, report, error)
+        return _fail_task(sandbox, task, report, error)
     report(f"{agent} is at work on its task.")
     return mark_given(task)
 
 
-def _failed(sandbox: Sandbox, task: Task, report: Callable[[str], None], error: AtollError) -> Task:
+def _fail_task(
+    sandbox: Sandbox, task: Task, report: Callable[[str], None], error: AtollError
+) -> Task:
+    """Report that a task did not begin, and return it as failed."""
     report(f"{sandbox.agent} did not begin its task: {error.message}")
     return mark_failed(task, error.message)
 
@@ -71,4 +74,4 @@ def _order(sandbox: Sandbox, task: Task, agent: str) -> OpenAgentBody:
         prompt=task.prompt,
         permissions="ask" if task.asks else "allow",
     )
-    return completed(sandbox, body)
+    return complete_order(sandbox, body)

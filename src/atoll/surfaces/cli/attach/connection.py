@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import aiohttp
 
 from atoll.client.server import Server
-from atoll.client.transport import at
+from atoll.client.transport import api_path
 
 SILENCE_SECONDS = 18.0
 """The server sends a heartbeat every 5 s or oftener; after this silence the line is dead."""
@@ -95,7 +95,7 @@ async def connect(
     """Open a connection, or say why not. Raises what `find_server` raises."""
     path = target.path
     if not path:
-        path = at("sandboxes", target.sandbox_id, "terminals", target.terminal_id, "attach")
+        path = api_path("sandboxes", target.sandbox_id, "terminals", target.terminal_id, "attach")
     async with open_socket(locate, f"{path}?{urlencode(query)}") as connection:
         yield connection
 

@@ -10,7 +10,7 @@ from atoll.client.client import Client
 from atoll.client.visit import Visit, begin_visit, end_visit, read_link
 from atoll.domain.errors import AtollError, Invalid, NotFound, Unauthenticated
 from atoll.surfaces.cli.attach.ending import GUEST_OVER
-from atoll.surfaces.cli.console.moments import until
+from atoll.surfaces.cli.console.moments import moment_with_time_left
 from atoll.surfaces.cli.console.output import note
 
 WATCHES = "you may watch"
@@ -31,8 +31,9 @@ def visit_by_link(link: str, name: str | None) -> Iterator[Visit]:
     access = visit.access
     by = access.inviter or "somebody"
     may = WATCHES if access.role == "viewer" else TYPES
+    until = moment_with_time_left(access.expires_at)
     note(
-        f"{by} invited you to {access.sandbox_name}: {may}, until {until(access.expires_at)}. "
+        f"{by} invited you to {access.sandbox_name}: {may}, until {until}. "
         f"Others see you as {visit.name}"
     )
     try:

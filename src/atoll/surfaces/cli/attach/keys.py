@@ -40,12 +40,12 @@ class DetachKeys:
         self._keys = () if spelled == "none" else tuple(key_pattern(k) for k in spelled.split(","))
         if len(self._keys) > MAX_KEYS:
             raise Invalid(f"detach keys {spelled!r}: at most {MAX_KEYS} keys", field="detach-keys")
-        first = b"|".join(filter(None, [re.escape(_PASTE_START), *self._first()]))
+        first = b"|".join(filter(None, [re.escape(_PASTE_START), *self._first_key_pattern()]))
         self._begins = re.compile(first, re.DOTALL)
         self._held: list[bytes] = []
         self._pasting = False
 
-    def _first(self) -> list[bytes]:
+    def _first_key_pattern(self) -> list[bytes]:
         return [self._keys[0].pattern] if self._keys else []
 
     def feed(self, data: bytes) -> TypedKeys:

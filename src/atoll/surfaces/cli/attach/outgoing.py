@@ -48,8 +48,10 @@ class Outgoing:
         """Wait until `count` bytes may be sent, and count them as sent. False when the connection
         ends or the program takes nothing."""
         try:
-            async with asyncio.timeout(None if self._fits(count) else self._patience) as waiting:
-                while self._open and not self._fits(count):
+            async with asyncio.timeout(
+                None if self._has_room(count) else self._patience
+            ) as waiting:
+                while self._open and not self._has_room(count):
                     self._news.clear()
                     before = self._taken
                     await self._news.wait()
@@ -57,7 +59,7 @@ class Outgoing:
                         waiting.reschedule(asyncio.get_running_loop().time() + STUCK_SECONDS)
         except TimeoutError:
             self.stuck = True
-        if not self._open or not self._fits(count):
+        if not self._open or not self._has_room(count):
             return False
         self._sent += count
         return True
@@ -66,5 +68,6 @@ class Outgoing:
     def _patience(self) -> float:
         return 0.0 if self.stuck else STUCK_SECONDS
 
-    def _fits(self, count: int) -> bool:
+    def _has_room(self, count: int) -> bool:
+        """Report whether so many more bytes fit into the window."""
         return not self._window or self._sent + count - self._taken <= self._window

@@ -17,7 +17,7 @@ from atoll.client.made.dashboards.shares import DashboardShare, DashboardShareBo
 from atoll.domain.errors import Forbidden, NotFound
 from atoll.surfaces.cli.commands.people.share import LOCAL_ONLY
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
-from atoll.surfaces.cli.console.moments import age, until
+from atoll.surfaces.cli.console.moments import age, moment_with_time_left
 from atoll.surfaces.cli.console.options import duration, json_option, utc_option, yes_option
 from atoll.surfaces.cli.console.output import confirm, note, say, show_json, show_table
 from atoll.surfaces.cli.console.references import DASHBOARD, DASHBOARD_LINK, pick_id
@@ -64,7 +64,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
         show_json(answered.value)
     else:
         header = ("DASHBOARD", "NAME", "ROLE", "SCOPE", "ITEMS", "CHANGED")
-        show_table(header, [_row(dashboard) for dashboard in answered.dashboards])
+        show_table(header, [_dashboard_row(dashboard) for dashboard in answered.dashboards])
 
 
 @needs("dashboard.manage")
@@ -186,7 +186,8 @@ def link(
         return
     say(made.link)
     may = "look and watch its terminals" if terminals else "look"
-    note(f"anyone who has it may {may} until {until(made.expires_at)}; it is not shown again")
+    until = moment_with_time_left(made.expires_at)
+    note(f"anyone who has it may {may} until {until}; it is not shown again")
     if made.local_only:
         note(LOCAL_ONLY)
 
@@ -276,7 +277,8 @@ def waiting(invocation: Invocation, *, as_json: bool) -> None:
         show_json(listing.value)
         return
     rows = [
-        (board.id, board.name, board.owner, until(board.removed_at)) for board in listing.dashboards
+        (board.id, board.name, board.owner, moment_with_time_left(board.removed_at))
+        for board in listing.dashboards
     ]
     show_table(("DASHBOARD", "NAME", "OF", "REMOVED"), rows)
 
@@ -288,8 +290,14 @@ def _dashboards(invocation: Invocation) -> Dashboards:
 def _link_row(guest_link: DashboardShare) -> tuple[str, ...]:
     guests = ", ".join(guest_link.guest_names) or str(guest_link.guests)
     may = "yes" if guest_link.terminals else "no"
-    return guest_link.share_id, may, guests, until(guest_link.expires_at), guest_link.name or "-"
+    return (
+        guest_link.share_id,
+        may,
+        guests,
+        moment_with_time_left(guest_link.expires_at),
+        guest_link.name or "-",
+    )
 
 
-def _row(board: Dashboard) -> tuple[str, ...]:
+def _dashboard_row(board: Dashboard) -> tuple[str, ...]:
     return board.id, board.name, board.role, board.scope, str(board.items), age(board.updated_at)

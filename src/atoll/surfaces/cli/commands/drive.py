@@ -77,7 +77,7 @@ def list_files(invocation: Invocation, folder: str, *, name: str | None, as_json
     if as_json:
         show_json({"files": [file.value for file in files]})
     elif files:
-        show_table(("KIND", "SIZE", "ID", "NAME"), map(_row, files))
+        show_table(("KIND", "SIZE", "ID", "NAME"), map(_file_row, files))
     else:
         note("no files")
 
@@ -155,7 +155,7 @@ def _query(folder: str, name: str | None) -> Pairs:
     return (("folder", folder),) if name is None else (("name", name),)
 
 
-def _row(file: DriveFile) -> tuple[str, str, str, str]:
+def _file_row(file: DriveFile) -> tuple[str, str, str, str]:
     kind = "folder" if file.folder else "/".join(file.forms) or "file"
     size = spelled_size(file.size) if file.size >= 0 else "-"
     return kind, size, file.id, file.name

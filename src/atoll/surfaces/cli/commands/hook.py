@@ -6,7 +6,7 @@ from atoll.client.made.hooks import Hook, HookList, Hooks, HookSource, MadeHook
 from atoll.surfaces.cli.console.candidates import complete_from
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
-from atoll.surfaces.cli.console.moments import since
+from atoll.surfaces.cli.console.moments import moment_with_age
 from atoll.surfaces.cli.console.options import json_option, utc_option, yes_option
 from atoll.surfaces.cli.console.output import confirm, note, say, show_json, show_table
 from atoll.surfaces.cli.console.references import HOOK, pick_id
@@ -58,7 +58,7 @@ def show_all(invocation: Invocation, *, as_json: bool) -> None:
         show_json(listing.value)
         return
     rows = [
-        (hook.hook_id, hook.source, hook.name, hook.address, since(hook.created_at))
+        (hook.hook_id, hook.source, hook.name, hook.address, moment_with_age(hook.created_at))
         for hook in listing.hooks
     ]
     if rows:

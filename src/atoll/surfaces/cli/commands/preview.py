@@ -7,7 +7,7 @@ import click
 from atoll.client.made.previews import Link, LinkBody, Preview, PreviewBody, Previews
 from atoll.domain.network.forwarded_port import MOST_PORT
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
-from atoll.surfaces.cli.console.moments import until
+from atoll.surfaces.cli.console.moments import moment_with_time_left
 from atoll.surfaces.cli.console.options import duration, json_option, sandbox_argument, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
 from atoll.surfaces.cli.console.references import PREVIEW, pick_id
@@ -40,7 +40,7 @@ def list_(invocation: Invocation, name: str, *, every: bool, as_json: bool) -> N
     if as_json:
         show_json({"previews": [preview.value for preview in previews], **ports.value})
         return
-    rows = [_row(preview) for preview in previews]
+    rows = [_preview_row(preview) for preview in previews]
     taken = {preview.port for preview in previews if preview.state != "gone"}
     rows += [("-", "-", str(listener.port), "listens", "-") for listener in ports.ports
              if listener.port not in taken]  # fmt: skip
@@ -126,7 +126,8 @@ def link(
         show_json(made.value)
         return
     say(made.url)
-    note(f"good for one use until {until(made.expires_at)}; who opens it acts in your name there")
+    until = moment_with_time_left(made.expires_at)
+    note(f"good for one use until {until}; who opens it acts in your name there")
     if made.local_only:
         note(LOCAL_ONLY)
 
@@ -172,5 +173,5 @@ def _print_preview(preview: Preview, *, as_json: bool) -> None:
     note(f"{preview.state}: {preview.reason}" if preview.reason else preview.state)
 
 
-def _row(preview: Preview) -> tuple[str, ...]:
+def _preview_row(preview: Preview) -> tuple[str, ...]:
     return (preview.preview_id, preview.app, str(preview.port), preview.state, preview.url)

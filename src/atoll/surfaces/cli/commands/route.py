@@ -158,11 +158,11 @@ def _routes(invocation: Invocation) -> Routes:
 def _show(decision: RouteDecision) -> None:
     chosen = decision.chosen
     say(f"chosen: {_place(chosen) if chosen.extension else '-'} ({decision.strategy})")
-    rows = [_row(candidate) for candidate in decision.candidates]
+    rows = [_candidate_row(candidate) for candidate in decision.candidates]
     show_table(("EXTENSION", "PLACE", "ISOLATION", "AN HOUR", "P50", "VERDICT"), rows)
 
 
-def _row(candidate: RouteCandidate) -> tuple[str, ...]:
+def _candidate_row(candidate: RouteCandidate) -> tuple[str, ...]:
     cost = candidate.cost_per_hour
     price = f"{amount(cost.micros)} {cost.currency}" if cost.currency else "-"
     verdict = "fit" if candidate.fit else "; ".join(candidate.reasons)

@@ -59,15 +59,15 @@ def command(
         show_json(page.value)
     else:
         for match in matches:
-            say(_line(match))
+            say(_match_line(match))
         if not page.complete:
             note("there is more: narrow the search, or raise --limit")
     if not matches:
         raise click.exceptions.Exit(FAILED)
 
 
-def _line(match: Match) -> str:
-    """Return where the line is, what ran there, and the line."""
+def _match_line(match: Match) -> str:
+    """Return a match on one line: its place, the command that ran, and the text."""
     seconds = match.value.get("seconds")
     if isinstance(seconds, int | float):
         where = f"{match.recording_id} {int(seconds) // 60}:{int(seconds) % 60:02d}"

@@ -15,7 +15,7 @@ from atoll.client.made.webhooks import (
 from atoll.surfaces.cli.console.candidates import complete_from
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
-from atoll.surfaces.cli.console.moments import since, until
+from atoll.surfaces.cli.console.moments import moment_with_age, moment_with_time_left
 from atoll.surfaces.cli.console.options import duration, json_option, utc_option, yes_option
 from atoll.surfaces.cli.console.output import confirm, note, say, show_json, show_table
 from atoll.surfaces.cli.console.references import WEBHOOK, pick_id, stream_of
@@ -99,7 +99,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
     if as_json:
         show_json(listing.value)
     elif listing.webhooks:
-        rows = [_row(webhook) for webhook in listing.webhooks]
+        rows = [_webhook_row(webhook) for webhook in listing.webhooks]
         show_table(("WEBHOOK", "URL", "STATE", "RETRYING", "DEAD", "DELIVERED"), rows)
     else:
         note("no webhooks: make one with `atoll webhook add URL`")
@@ -127,10 +127,10 @@ def show(invocation: Invocation, webhook: str, *, as_json: bool) -> None:
         "state": _state(endpoint),
         "disabled": endpoint.reason,
         "position": str(endpoint.cursor),
-        "delivered": since(endpoint.delivered_at),
-        "failing": since(endpoint.failing_since),
+        "delivered": moment_with_age(endpoint.delivered_at),
+        "failing": moment_with_age(endpoint.failing_since),
         "last failure": endpoint.failure,
-        "failed": since(endpoint.failed_at),
+        "failed": moment_with_age(endpoint.failed_at),
         "unaccepted": f"{again} to be sent again, {endpoint.dead} dead",
     }
     for name, text in lines.items():
@@ -303,14 +303,14 @@ def _state(webhook: Webhook) -> str:
     return "failing" if webhook.failing_since else "on"
 
 
-def _row(webhook: Webhook) -> tuple[str, ...]:
+def _webhook_row(webhook: Webhook) -> tuple[str, ...]:
     return (
         webhook.webhook_id,
         webhook.url,
         _state(webhook),
         str(webhook.retrying + webhook.replaying),
         str(webhook.dead),
-        since(webhook.delivered_at) or "-",
+        moment_with_age(webhook.delivered_at) or "-",
     )
 
 
@@ -321,6 +321,6 @@ def _delivery_row(delivery: Delivery) -> tuple[str, ...]:
         delivery.event_type,
         delivery.stream,
         str(delivery.attempts),
-        until(delivery.next_at) if delivery.state != "dead" else "dead",
+        moment_with_time_left(delivery.next_at) if delivery.state != "dead" else "dead",
         delivery.reason or "-",
     )

@@ -14,7 +14,7 @@ from atoll.client.made.library.kept import KeptList
 from atoll.client.made.library.profiles import ProfileList
 from atoll.client.made.sandboxes.sandboxes import SandboxPage
 from atoll.client.made.secrets import SecretList
-from atoll.client.transport import Call, S, at
+from atoll.client.transport import Call, S, api_path
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.invocation import Invocation
 
@@ -34,7 +34,7 @@ def complete_from(
     """Return a completion by `GET /v1/{kind}`: `names` reads the names from its answer."""
 
     def fetch(invocation: Invocation) -> Iterable[str]:
-        call = Call("GET", at(kind), query, timeout=COMPLETION_SECONDS)
+        call = Call("GET", api_path(kind), query, timeout=COMPLETION_SECONDS)
         return names(invocation.api().transport.read(shape, call))
 
     return _complete_quietly(fetch)
@@ -55,14 +55,14 @@ def sandboxes() -> Candidates:
 
 def sandbox_names(api: Client, *, seconds: float) -> list[str]:
     """Return the names of the sandboxes on the first page. Raises what the API raises."""
-    call = Call("GET", at("sandboxes"), timeout=seconds)
+    call = Call("GET", api_path("sandboxes"), timeout=seconds)
     page = api.transport.read(SandboxPage, call)
     return [sandbox.name or sandbox.sandbox_id for sandbox in page.sandboxes]
 
 
 def secret_names(api: Client, *, seconds: float) -> list[str]:
     """Return the names of the secrets. Raises what the API raises."""
-    listing = api.transport.read(SecretList, Call("GET", at("secrets"), timeout=seconds))
+    listing = api.transport.read(SecretList, Call("GET", api_path("secrets"), timeout=seconds))
     return [secret.name for secret in listing.secrets]
 
 
@@ -80,7 +80,7 @@ def kept_trees() -> Candidates:
 
 def profile_names(api: Client, *, seconds: float) -> list[str]:
     """Return the short forms of the profiles' ids. Raises what the API raises."""
-    listing = api.transport.read(ProfileList, Call("GET", at("profiles"), timeout=seconds))
+    listing = api.transport.read(ProfileList, Call("GET", api_path("profiles"), timeout=seconds))
     return [profile.id.removeprefix("profile.") for profile in listing.profiles]
 
 

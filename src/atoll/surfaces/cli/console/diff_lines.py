@@ -86,9 +86,9 @@ def file_lines(files: Sequence[ChangedFile]) -> Iterator[str]:
 
 def _hunk_lines(hunk: Hunk) -> Iterator[str]:
     place = f"-{hunk.old_start},{hunk.old_lines} +{hunk.new_start},{hunk.new_lines}"
-    yield f"{_paint(f'@@ {place} @@', 'cyan')} {_plain(hunk.heading)}".rstrip()
+    yield f"{_paint(f'@@ {place} @@', 'cyan')} {_clean_text(hunk.heading)}".rstrip()
     for line in hunk.lines:
-        yield _paint(line[:1] + _plain(line[1:]), _COLOURS.get(line[:1]))
+        yield _paint(line[:1] + _clean_text(line[1:]), _COLOURS.get(line[:1]))
 
 
 def _head(file: FileDiff) -> Iterator[str]:
@@ -123,7 +123,7 @@ def _binary(file: ChangedFile) -> str:
     return f"binary, {' -> '.join(sizes)} bytes" if sizes else "binary"
 
 
-def _plain(text: str) -> str:
+def _clean_text(text: str) -> str:
     return clean(text.expandtabs(8))
 
 

@@ -19,7 +19,7 @@ from typing import BinaryIO
 from atoll.client.fields import Json
 from atoll.client.made.execs import Exec
 from atoll.client.stream_lines import OutputLine
-from atoll.client.transport import Call, Transport, at, post
+from atoll.client.transport import Call, Transport, api_path, post
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.surfaces.cli.console.exits import SIGNALLED, TIMEOUT
 from atoll.surfaces.cli.console.output import note
@@ -76,7 +76,7 @@ class ExecFollower:
         finally:
             if forget:
                 with suppress(AtollError):
-                    self._transport.call(Call("DELETE", at(*self._place)))
+                    self._transport.call(Call("DELETE", api_path(*self._place)))
 
     def _read_to_end(self) -> Exec:
         deadline = time.monotonic() + PATIENCE_SECONDS
@@ -102,7 +102,7 @@ class ExecFollower:
     def _listen(self) -> Exec | None:
         query = tuple((name, str(offset)) for name, offset in self._offsets.items())
         wanted = (("Accept", "application/x-ndjson"),)
-        call = Call("GET", at(*self._place, "output"), query, wanted, timeout=None)
+        call = Call("GET", api_path(*self._place, "output"), query, wanted, timeout=None)
         with self._transport.open(call) as stream:
             for line in stream.lines():
                 ended = self._take(line)
@@ -139,7 +139,7 @@ class ExecFollower:
 
     def _feed(self) -> None:
         """Send our stdin, piece by piece. When the command has ended nobody wants the rest."""
-        path = at(*self._place, "stdin")
+        path = api_path(*self._place, "stdin")
         with suppress(AtollError):
             while data := os.read(0, STDIN_BYTES):
                 # No timeout: a command that does not read holds its input back.

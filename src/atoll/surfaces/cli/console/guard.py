@@ -29,11 +29,11 @@ class ScreenGuard:
         return b"".join(shown for shown, _ in self.pieces(data))
 
     def pieces(self, data: bytes) -> Iterator[tuple[bytes, bool]]:
-        """Yield the bytes to show now, and whether they are `harmless.usual`."""
+        """Yield the bytes to show now, and whether they are of `harmless.harmless_length`."""
         if not self._parser.between:
             yield self._filter(data[:_HEAD_BYTES]), False
             data = data[_HEAD_BYTES:]
-        if self._parser.between and (end := harmless.usual(data)):
+        if self._parser.between and (end := harmless.harmless_length(data)):
             yield data[:end], True
             data = data[end:]
         if data:

@@ -67,7 +67,7 @@ _SIXEL = re.compile(rb"[0-9;]{0,16}q[!-~]*")
 _ST = b"\x1b\\"
 
 
-def usual(data: bytes) -> int:
+def harmless_length(data: bytes) -> int:
     """Return how many of the first bytes are whole text, colours and plain movements: none of them
     is spelled again or changes a mode. `data` begins between sequences and characters.
 

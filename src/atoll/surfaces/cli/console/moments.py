@@ -38,12 +38,12 @@ def moment(at: str) -> str:
         return at
 
 
-def since(at: str) -> str:
+def moment_with_age(at: str) -> str:
     """Return a time and how long ago it was; empty for none."""
     return f"{moment(at)} ({age(at)} ago)" if at else ""
 
 
-def until(at: str) -> str:
+def moment_with_time_left(at: str) -> str:
     """Return a time and how far it is ahead; empty for none."""
     read = _read(at)
     if read is None:

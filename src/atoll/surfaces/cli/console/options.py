@@ -159,12 +159,12 @@ def keep_options() -> Callable[[Callable[P, R]], Callable[P, R]]:
         ),
     )
 
-    def decorated(command: Callable[P, R]) -> Callable[P, R]:
+    def add_options(command: Callable[P, R]) -> Callable[P, R]:
         for option in reversed(options):
             command = option(command)
         return command
 
-    return decorated
+    return add_options
 
 
 def home_option() -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from atoll.client.made.sandboxes.views import Sandbox
 from atoll.domain.errors import AtollError, Failed, Unavailable
-from atoll.surfaces.cli.console.moments import seconds_between, span, until
+from atoll.surfaces.cli.console.moments import moment_with_time_left, seconds_between, span
 from atoll.surfaces.cli.console.output import note
 
 if TYPE_CHECKING:  # `atoll list` wants a name only
@@ -131,7 +131,7 @@ def end_notice(sandbox: Sandbox) -> str:
     if not sandbox.ends_soon:
         return ""
     name = name_of(sandbox)
-    ends = f"{name} ends at {until(sandbox.expires_at)}"
+    ends = f"{name} ends at {moment_with_time_left(sandbox.expires_at)}"
     room = seconds_between(sandbox.expires_at, sandbox.max_expires_at)
     more = MORE_SECONDS if room is None else min(room, MORE_SECONDS)
     if more <= 0:

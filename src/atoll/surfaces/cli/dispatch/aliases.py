@@ -37,7 +37,7 @@ _HINTS = {
 }
 
 
-def meant(word: str, following: Sequence[str]) -> str:
+def resolve_alias(word: str, following: Sequence[str]) -> str:
     """Return the command that `word` stands for; empty when it is no alias. `status` of a sandbox
     is `info`, and of everything `list`."""
     if word == "status":

@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from atoll.client.made.library.changes import TreeChanges
-from atoll.client.transport import Call, at
+from atoll.client.transport import Call, api_path
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.candidates import COMPLETION_SECONDS, Candidates, filter_names
 from atoll.surfaces.cli.console.invocation import Invocation
@@ -26,17 +26,19 @@ def changed_paths(against: str = "uncommitted") -> Candidates:
             return []
         query = (("against", against), ("repo", str(context.params.get("repo") or 0)))
         try:
-            call = Call("GET", at("sandboxes", name, "changes"), query, timeout=COMPLETION_SECONDS)
+            call = Call(
+                "GET", api_path("sandboxes", name, "changes"), query, timeout=COMPLETION_SECONDS
+            )
             changes = invocation.api().transport.read(TreeChanges, call)
         except (AtollError, OSError):
             return []
-        names = _next(typed, (file.path for file in changes.files))
+        names = _complete_path(typed, (file.path for file in changes.files))
         return [CompletionItem(path) for path in filter_names(names, typed)]
 
     return candidates
 
 
-def _next(typed: str, paths: Iterable[str]) -> Iterator[str]:
+def _complete_path(typed: str, paths: Iterable[str]) -> Iterator[str]:
     """Yield each path up to the folder after what is typed, once."""
     seen = set()
     for path in paths:

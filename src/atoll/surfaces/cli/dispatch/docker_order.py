@@ -14,10 +14,10 @@ class DockerOrder(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Mark where the other command line begins."""
-        return super().parse_args(ctx, marked(self, args))
+        return super().parse_args(ctx, insert_separator(self, args))
 
 
-def marked(command: click.Command, words: Sequence[str]) -> list[str]:
+def insert_separator(command: click.Command, words: Sequence[str]) -> list[str]:
     """Return the words with `--` before the first one after the name that is no option."""
     options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
     with_value = {name for option in options if not option.is_flag for name in option.opts}

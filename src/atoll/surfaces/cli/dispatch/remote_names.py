@@ -16,7 +16,7 @@ from atoll.client.made.people.shares import ShareList
 from atoll.client.made.recordings import RecordingList
 from atoll.client.made.sandboxes.views import Sandbox
 from atoll.client.made.terminals import TerminalList
-from atoll.client.transport import Call, at
+from atoll.client.transport import Call, api_path
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.candidates import COMPLETION_SECONDS, filter_names, sandbox_names
 from atoll.surfaces.cli.console.invocation import Invocation
@@ -128,42 +128,42 @@ def _complete(context: click.Context, typed: str, inside: _Inside) -> list[Compl
 def _entries(invocation: Invocation, name: str, rest: str) -> Iterable[str]:
     folder, slash, _ = rest.rpartition("/")
     query = (("path", folder or slash or "."),)
-    call = Call("GET", at("sandboxes", name, "files"), query, timeout=COMPLETION_SECONDS)
+    call = Call("GET", api_path("sandboxes", name, "files"), query, timeout=COMPLETION_SECONDS)
     listed = invocation.api().transport.read(EntryPage, call)
     for entry in listed.entries:
         yield f"{folder}{slash}{entry.name}" + ("/" if entry.type == "dir" else "")
 
 
 def _recordings(invocation: Invocation, name: str, _rest: str) -> Iterable[str]:
-    place = at("sandboxes", name, "recordings")
+    place = api_path("sandboxes", name, "recordings")
     call = Call("GET", place, timeout=COMPLETION_SECONDS)
     listing = invocation.api().transport.read(RecordingList, call)
     return (recording.recording_id for recording in listing.recordings)
 
 
 def _inner_branches(invocation: Invocation, name: str, _rest: str) -> Iterable[str]:
-    call = Call("GET", at("sandboxes", name), timeout=COMPLETION_SECONDS)
+    call = Call("GET", api_path("sandboxes", name), timeout=COMPLETION_SECONDS)
     return (repo.branch for repo in invocation.api().transport.read(Sandbox, call).repos)
 
 
 def _links(invocation: Invocation, name: str, _rest: str) -> Iterable[str]:
-    call = Call("GET", at("sandboxes", name, "shares"), timeout=COMPLETION_SECONDS)
+    call = Call("GET", api_path("sandboxes", name, "shares"), timeout=COMPLETION_SECONDS)
     return (share.share_id for share in invocation.api().transport.read(ShareList, call).shares)
 
 
 def _terminals(invocation: Invocation, name: str, _rest: str) -> Iterable[str]:
-    call = Call("GET", at("sandboxes", name, "terminals"), timeout=COMPLETION_SECONDS)
+    call = Call("GET", api_path("sandboxes", name, "terminals"), timeout=COMPLETION_SECONDS)
     listing = invocation.api().transport.read(TerminalList, call)
     return (terminal.terminal_id for terminal in listing.terminals)
 
 
 def _commits(invocation: Invocation, name: str, _rest: str) -> Iterable[str]:
-    call = Call("GET", at("sandboxes", name, "commits"), timeout=COMPLETION_SECONDS)
+    call = Call("GET", api_path("sandboxes", name, "commits"), timeout=COMPLETION_SECONDS)
     return (commit.commit for commit in invocation.api().transport.read(CommitPage, call).commits)
 
 
 def _items_of(invocation: Invocation) -> Iterable[str]:
-    call = Call("GET", at("inbox"), timeout=COMPLETION_SECONDS)
+    call = Call("GET", api_path("inbox"), timeout=COMPLETION_SECONDS)
     return (entry.id for entry in invocation.api().transport.read(InboxList, call).items)
 
 

@@ -63,17 +63,17 @@ def of_click(wrong: click.ClickException) -> str:
             near = did_you_mean(name, _options(context))
             return f"`{command}` has no option `{name}`{near or _help(command)}"
         case click.MissingParameter():
-            return f"`{command}` needs {_missing(wrong.param)}{_help(command)}"
+            return f"`{command}` needs {_parameter_name(wrong.param)}{_help(command)}"
         case click.BadParameter():
             return f"`{_parameter(wrong)}` cannot be this: {_sentence(wrong.message)}"
         case click.UsageError():
-            message = _reworded(wrong.message, context) or _sentence(wrong.format_message())
+            message = _reword_message(wrong.message, context) or _sentence(wrong.format_message())
             return message if "`" in message else f"{message}{_help(command)}"
         case _:  # a file that cannot be opened, and the like
             return _sentence(wrong.format_message())
 
 
-def _reworded(message: str, context: click.Context | None) -> str:
+def _reword_message(message: str, context: click.Context | None) -> str:
     """Return another wording of what click says about a word too many, or an unknown one; empty
     for anything else."""
     if context is None:
@@ -89,7 +89,7 @@ def _reworded(message: str, context: click.Context | None) -> str:
     return ""
 
 
-def _missing(parameter: click.Parameter | None) -> str:
+def _parameter_name(parameter: click.Parameter | None) -> str:
     if parameter is None:
         return "more"
     if isinstance(parameter, click.Option):

@@ -29,14 +29,14 @@ def agents_line(agents: Sequence[SandboxAgent], *, wanted: str) -> str:
 def status_line(status: AgentStatus) -> str:
     """Return one line: `works 3m: npm test`, `needs you 1m: Allow Bash?`."""
     words = WORDS.get(status.status, status.status)
-    detail = {"working": status.on, "done": _result(status)}.get(
+    detail = {"working": status.on, "done": _work_summary(status)}.get(
         status.status, status.question or status.reason
     )
     for_how_long = f" {age(status.since)}" if status.status != "stopped" else ""
     return f"{words}{for_how_long}" + (f": {_cut(detail)}" if detail else "")
 
 
-def _result(status: AgentStatus) -> str:
+def _work_summary(status: AgentStatus) -> str:
     turns = f"{status.turns} {'turn' if status.turns == 1 else 'turns'}"
     parts = [turns]
     if status.commits:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from atoll.client.transport import Call, Stream, Transport, at
+from atoll.client.transport import Call, Stream, Transport, api_path
 from atoll.domain.errors import AtollError
 
 SILENCE_SECONDS = 20.0
@@ -32,7 +32,7 @@ class EventWatch:
 
     def _run(self) -> None:
         headers = (("Accept", "text/event-stream"),)
-        call = Call("GET", at("events", "stream"), (), headers, timeout=SILENCE_SECONDS)
+        call = Call("GET", api_path("events", "stream"), (), headers, timeout=SILENCE_SECONDS)
         while not self._over.is_set():
             with suppress(AtollError), self._transport.open(call) as stream:
                 self._rung.set()  # What happened before the stream began is not in it.

@@ -37,7 +37,7 @@ def show_sandboxes(sandboxes: list[Sandbox], *, as_json: bool) -> None:
         show_json({"sandboxes": [row.value for row in sandboxes], "next": None})
     elif sandboxes:
         names = shown_names([name_of(sandbox) for sandbox in sandboxes])
-        show_table(HEADINGS, map(_row, sandboxes, names), flexible=FLEXIBLE)
+        show_table(HEADINGS, map(_sandbox_row, sandboxes, names), flexible=FLEXIBLE)
         for words in filter(None, (*map(end_notice, sandboxes), *map(_away_notice, sandboxes))):
             note(words)
     else:
@@ -55,7 +55,7 @@ def shown_names(names: Sequence[str]) -> list[str]:
     ]
 
 
-def _row(sandbox: Sandbox, name: str) -> tuple[str, ...]:
+def _sandbox_row(sandbox: Sandbox, name: str) -> tuple[str, ...]:
     metadata = sandbox.metadata
     repository = metadata.repo_url.rsplit("/", 1)[-1].removesuffix(".git")
     branch = metadata.branch

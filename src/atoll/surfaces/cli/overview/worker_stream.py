@@ -111,7 +111,7 @@ class PiecePrinter:
         if self._as_json:
             click.echo(json.dumps(piece.value))
             return
-        if not (text := _piece(piece)):
+        if not (text := _delta_text(piece)):
             return
         if piece.item_id != self._item:
             self.end()
@@ -141,14 +141,15 @@ def worker_line(event: WorkerEvent) -> str:
 
 def _spoken_text(event: WorkerEvent) -> str:
     if event.event_type == "worker.event":
-        return _words(_params(event))
+        return _summarize_params(_params(event))
     if event.event_type == "worker.request.received":
         return f"{event.said.get('request_id')} {event.said.get('method')}"
     pairs = {name: value for name, value in event.said.items() if name not in _APART}
     return " ".join(f"{name}={_text_of(value)}" for name, value in pairs.items() if value)
 
 
-def _piece(piece: WorkerDelta) -> str:
+def _delta_text(piece: WorkerDelta) -> str:
+    """Return the text of a piece; empty when it cannot be read."""
     with suppress(Failed):
         return piece.text
     return ""
@@ -162,8 +163,8 @@ def _params(event: WorkerEvent) -> Mapping[str, Json]:
     return {}
 
 
-def _words(params: Mapping[str, Json]) -> str:
-    """Return what a person would read of the params of a message: its item, turn or error."""
+def _summarize_params(params: Mapping[str, Json]) -> str:
+    """Return a summary of a message's params: its item, turn or error."""
     item = next(
         (params[name] for name in ("item", "turn", "error") if isinstance(params.get(name), dict)),
         params,

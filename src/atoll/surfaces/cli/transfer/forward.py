@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from atoll.client.server import Server
-from atoll.client.transport import at
+from atoll.client.transport import api_path
 from atoll.domain.errors import Conflict
 from atoll.surfaces.cli.attach.connection import ConnectionEnd, TerminalConnection, open_socket
 
@@ -47,7 +47,7 @@ class Forward:
             await server.serve_forever()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        path = at("sandboxes", self.sandbox_id, "ports", str(self.port))
+        path = api_path("sandboxes", self.sandbox_id, "ports", str(self.port))
         try:
             async with open_socket(self.locate, path) as line:
                 if isinstance(line, ConnectionEnd):
@@ -63,8 +63,8 @@ class Forward:
         self, line: TerminalConnection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         async with asyncio.TaskGroup() as tasks:
-            up = tasks.create_task(_up(line, reader))
-            ended = await _down(line, writer)
+            up = tasks.create_task(_copy_to_sandbox(line, reader))
+            ended = await _copy_to_client(line, writer)
             up.cancel()
         if ended.code == NOBODY:
             self.notify(f"nothing listens at port {self.port} of the sandbox")
@@ -83,7 +83,7 @@ def _refusal(host: str, port: int, err: OSError) -> str:
     return f"{message}. Add the address first: sudo ifconfig lo0 alias {host}"
 
 
-async def _up(line: TerminalConnection, reader: asyncio.StreamReader) -> None:
+async def _copy_to_sandbox(line: TerminalConnection, reader: asyncio.StreamReader) -> None:
     with contextlib.suppress(OSError):
         while data := await reader.read(CHUNK_BYTES):
             if not await line.send(data):
@@ -91,7 +91,8 @@ async def _up(line: TerminalConnection, reader: asyncio.StreamReader) -> None:
     await line.send(END)
 
 
-async def _down(line: TerminalConnection, writer: asyncio.StreamWriter) -> ConnectionEnd:
+async def _copy_to_client(line: TerminalConnection, writer: asyncio.StreamWriter) -> ConnectionEnd:
+    """Copy the sandbox's frames to the client; return how the connection ended."""
     while not isinstance(frame := await line.receive(), ConnectionEnd):
         if isinstance(frame, bytes):
             writer.write(frame)

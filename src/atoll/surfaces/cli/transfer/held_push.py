@@ -9,7 +9,7 @@ from pathlib import Path
 
 from atoll.client.client import Client
 from atoll.client.made.library.unpulled import HeldPush
-from atoll.client.transport import Call, at
+from atoll.client.transport import Call, api_path
 from atoll.domain.errors import Conflict, NotFound
 from atoll.surfaces.cli.console.output import show_table
 from atoll.surfaces.cli.transfer.pulled_branch import (
@@ -37,7 +37,7 @@ def bring_pushed(
         )
     call = Call(
         "GET",
-        at("kept", held.kept_id, "bundle"),
+        api_path("kept", held.kept_id, "bundle"),
         (("repo", str(held.repo)),),
         timeout=BUNDLE_SECONDS,
     )

@@ -20,7 +20,7 @@ import msgspec
 from atoll.client.client import Client
 from atoll.client.fields import Json
 from atoll.client.made.sandboxes.views import Sandbox
-from atoll.client.transport import Call, at
+from atoll.client.transport import Call, api_path
 from atoll.domain.errors import AtollError, Conflict, Invalid, LimitReached
 from atoll.surfaces.cli.console.invocation import Invocation
 from atoll.surfaces.cli.console.memory import state_file
@@ -96,8 +96,8 @@ def keep_before(invocation: Invocation, sandbox: Sandbox, keeping: KeepOptions) 
 def _keep_work(invocation: Invocation, sandbox: Sandbox, keeping: KeepOptions) -> Record:
     sandbox_id = sandbox.sandbox_id
     query = (("path", ""), *((("secrets", "allow"),) if keeping.with_secrets else ()))
-    archive = Call("GET", at("sandboxes", sandbox_id, "files", "archive"), query)
-    bundle = at("sandboxes", sandbox_id, "bundle")
+    archive = Call("GET", api_path("sandboxes", sandbox_id, "files", "archive"), query)
+    bundle = api_path("sandboxes", sandbox_id, "bundle")
     bundles = tuple(
         (number, Call("GET", bundle, (("repo", str(number)), ("all", "true"))))
         for number in range(len(sandbox.repos))

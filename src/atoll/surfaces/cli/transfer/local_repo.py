@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.errors import AtollError, Conflict, Invalid
-from atoll.domain.repository.branch import read_branch, rivals
+from atoll.domain.repository.branch import conflicting_branches, read_branch
 from atoll.domain.repository.repository import plain_name, read_remote
 from atoll.domain.repository.submodules import MODULES
 from atoll.surfaces.cli.transfer.local_git import LocalGit
@@ -143,7 +143,7 @@ def check_room(git: LocalGit, branch: str, *, advice: str) -> None:
     """Raise `Conflict` code `branch_in_the_way` where a branch of the checkout leaves no room for
     `branch`: git keeps either `a` or `a/b`. `advice` is what to do."""
     there = git.ask("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads").splitlines()
-    if beside := rivals({branch}, there):
+    if beside := conflicting_branches({branch}, there):
         raise Conflict(
             f"{branch!r} has no room beside your branch {beside[0]!r}, as git keeps only one of "
             f"the two: {advice}, or rename that one.",

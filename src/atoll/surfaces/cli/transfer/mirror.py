@@ -22,7 +22,7 @@ import msgspec
 
 from atoll.client.client import Client
 from atoll.client.fields import Json
-from atoll.client.transport import Call, at
+from atoll.client.transport import Call, api_path
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from atoll.domain.files.outgoing_file import FileDecision, judge, repositories
 from atoll.surfaces.cli.console.memory import state_file
@@ -173,7 +173,7 @@ def _digest(name: str, at_: int) -> str:
 def _download(api: Client, sandbox_id: str, fresh: Path) -> None:
     whole = total_of(api, sandbox_id, ".")
     FreeSpace(fresh).admit(whole, "what this sandbox holds")
-    path = at("sandboxes", sandbox_id, "files", "archive")
+    path = api_path("sandboxes", sandbox_id, "files", "archive")
     with api.transport.open(Call("GET", path, (("path", "."),), (("Accept", "*/*"),))) as stream:
         unpack(io.BufferedReader(StreamFile(stream), CHUNK_BYTES), fresh, [])
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.client.client import Client
-from atoll.client.transport import Call, at, post
+from atoll.client.transport import Call, api_path, post
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound
 from atoll.domain.repository.branch import branch_of_ref, read_branch
 from atoll.surfaces.cli.transfer.judged_commit import judge_commit
@@ -100,7 +100,7 @@ def fetch_bundle(api: Client, sandbox: str, wanted: BranchRequest) -> Iterator[P
     branch = ((("branch", wanted.branch),)) if wanted.branch else ()
     more = (("uncommitted", "true"),) if wanted.uncommitted else ()
     query = (("repo", str(wanted.repo)), *branch, *more)
-    call = Call("GET", at("sandboxes", sandbox, "bundle"), query, timeout=BUNDLE_SECONDS)
+    call = Call("GET", api_path("sandboxes", sandbox, "bundle"), query, timeout=BUNDLE_SECONDS)
     with tempfile.TemporaryDirectory(prefix="atoll-pull-") as folder:
         file = Path(folder) / "pulled.bundle"
         with api.transport.open(call) as stream, file.open("wb") as target:

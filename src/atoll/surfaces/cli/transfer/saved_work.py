@@ -9,7 +9,7 @@ from pathlib import Path
 
 from atoll.client.client import Client
 from atoll.client.made.library.kept import Kept
-from atoll.client.transport import Call, at
+from atoll.client.transport import Call, api_path
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.repository.branch import branch_of_ref, read_branch
 from atoll.surfaces.cli.console.output import note, say
@@ -73,7 +73,7 @@ def print_saved(sandbox: str, saved: list[Kept], brought: list[PulledBranch]) ->
 def _bring(api: Client, saved: Kept, git: LocalGit, wanted: BranchRequest) -> list[PulledBranch]:
     call = Call(
         "GET",
-        at("kept", saved.kept_id, "bundle"),
+        api_path("kept", saved.kept_id, "bundle"),
         (("repo", str(wanted.repo)),),
         timeout=BUNDLE_SECONDS,
     )

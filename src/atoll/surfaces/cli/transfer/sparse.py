@@ -31,7 +31,7 @@ class FreeSpace:
 
     def admit(self, size: int, what: str) -> None:
         """Raise `LimitReached` where `size` announced bytes do not fit."""
-        free = self._free()
+        free = self._free_bytes()
         if size > free:
             raise LimitReached(
                 f"{what} is {spelled_size(size)} large and {self._folder} has room for "
@@ -45,10 +45,11 @@ class FreeSpace:
         if self._since_look < LOOK_EVERY_BYTES:
             return
         self._since_look = 0
-        if self._free() < LOOK_EVERY_BYTES:
+        if self._free_bytes() < LOOK_EVERY_BYTES:
             raise LimitReached(f"{self._folder} is nearly full: nothing was kept")
 
-    def _free(self) -> int:
+    def _free_bytes(self) -> int:
+        """Return how many bytes may be written: a reserve of the disk stays free."""
         seen = os.statvfs(self._folder)
         reserve = min(seen.f_blocks * seen.f_frsize // 20, MOST_RESERVE_BYTES)
         return max(0, seen.f_bavail * seen.f_frsize - reserve)

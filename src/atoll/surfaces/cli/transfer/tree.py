@@ -39,13 +39,13 @@ def pack(root: Path, left_out: list[str], *, without: str = "") -> Iterator[byte
 def leads_out(name: str, goal: str) -> bool:
     """Report whether a link at `name` to `goal` could leave the tree. `..` counts only at the
     start: after a name, which may itself be a link, nobody knows what it goes up from."""
-    depth = len(_parts(name)) - 1
-    parts = _parts(goal)
+    depth = len(_split_path(name)) - 1
+    parts = _split_path(goal)
     ups = next((count for count, part in enumerate(parts) if part != ".."), len(parts))
     return goal.startswith("/") or "\0" in goal or ups > depth or ".." in parts[ups:]
 
 
-def _parts(name: str) -> list[str]:
+def _split_path(name: str) -> list[str]:
     return [part for part in name.split("/") if part not in ("", ".")]
 
 
@@ -139,7 +139,7 @@ class _TargetFolder:
 
 
 def _place(archive: tarfile.TarFile, member: tarfile.TarInfo, into: _TargetFolder) -> int:
-    target = _inside(into.folder, member.name)
+    target = _join_inside(into.folder, member.name)
     if member.isdir():
         target.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Set at the end: a folder that is read-only must first be filled.
@@ -147,7 +147,7 @@ def _place(archive: tarfile.TarFile, member: tarfile.TarInfo, into: _TargetFolde
         return 0
     target.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     if member.islnk():
-        os.link(_inside(into.folder, member.linkname), target, follow_symlinks=False)
+        os.link(_join_inside(into.folder, member.linkname), target, follow_symlinks=False)
         return 1
     if not member.isreg():
         raise Failed(f"the archive holds {member.name!r}, which is neither file, folder nor link")
@@ -159,15 +159,16 @@ def _place(archive: tarfile.TarFile, member: tarfile.TarInfo, into: _TargetFolde
     return 1
 
 
-def _inside(folder: Path, name: str) -> Path:
-    parts = _parts(name)
+def _join_inside(folder: Path, name: str) -> Path:
+    """Return the path of a member below the folder. Raises `Failed` when it leads outside."""
+    parts = _split_path(name)
     if name.startswith("/") or ".." in parts or "\0" in name:
         raise Failed(f"the archive holds {name!r}, which leads out of its folder: nothing is kept")
     return folder.joinpath(*parts)
 
 
 def _link(member: tarfile.TarInfo, folder: Path) -> None:
-    place = _inside(folder, member.name)
+    place = _join_inside(folder, member.name)
     above = folder
     for part in place.parent.relative_to(folder).parts:
         above /= part

@@ -14,7 +14,7 @@ from atoll.client.client import Client
 from atoll.client.made.library.unpulled import HeldPush, UnpulledPlace
 from atoll.client.made.sandboxes.views import Sandbox
 from atoll.domain.errors import AtollError
-from atoll.surfaces.cli.console.moments import until
+from atoll.surfaces.cli.console.moments import moment_with_time_left
 from atoll.surfaces.cli.console.output import clean, confirm, note
 from atoll.surfaces.cli.console.waiting import name_of
 
@@ -77,8 +77,9 @@ def print_work(work: SandboxWork, *, gone: bool = False) -> None:
     ref = work.sandbox_id if gone else work.name
     for push in work.pushes[:SHOWN]:
         commits = _count(push.commits, "new commit")
+        until = moment_with_time_left(push.kept_until)
         note(
-            f"{work.name} pushed {push.branch} ({commits}), held until {until(push.kept_until)}: "
+            f"{work.name} pushed {push.branch} ({commits}), held until {until}: "
             f"`atoll pull {ref} --pushed {shlex.quote(push.branch)}`"
         )
     if left := len(work.pushes[SHOWN:]):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from atoll.client.client import Client
 from atoll.client.made.library.repositories import Have, RepositoryWithRefs
-from atoll.client.transport import Call, at, post
+from atoll.client.transport import Call, api_path, post
 from atoll.domain.errors import Failed, Invalid, LimitReached
 from atoll.domain.repository.branch import read_branch
 from atoll.surfaces.cli.transfer.local_git import LocalGit
@@ -59,7 +59,7 @@ def upload(
     for commit in dict.fromkeys(heads.values()):
         _send_submodules(api, repo, commit, say=say or _say_nothing)
     for branch, commit in heads.items():
-        have = _have(api, git, repo, commit)
+        have = _commits_on_server(api, git, repo, commit)
         body: bytes | Iterator[bytes] = b""
         if commit not in have:
             if say is not None:
@@ -93,7 +93,7 @@ def send_branch(
     if commit is None:
         raise Invalid(f"{repo.root} has no branch {branch!r}: name one by --onto.", field="onto")
     _send_submodules(api, repo, commit, say=say or _say_nothing)
-    have = _have(api, git, repo, commit)
+    have = _commits_on_server(api, git, repo, commit)
     body: bytes | Iterator[bytes] = b""
     if commit not in have:
         _check_whole(git, commit, have)
@@ -112,7 +112,7 @@ def _send_submodules(
         path = "/".join(paths)
         try:
             branch = read_branch(f"{SUBMODULES}{'@'.join(paths)}")
-            have = _have(api, git, repo, its)
+            have = _commits_on_server(api, git, repo, its)
             if its not in have:
                 say(f"sending the submodule {path} of {repo.root}")
                 _check_whole(git, its, have)
@@ -140,7 +140,8 @@ def _say_nothing(_: str) -> None:
     return
 
 
-def _have(api: Client, git: LocalGit, repo: LocalRepo, commit: str) -> list[str]:
+def _commits_on_server(api: Client, git: LocalGit, repo: LocalRepo, commit: str) -> list[str]:
+    """Return which of the local commits the server already has."""
     asked = post("repositories", "local", repo.key, "have", value={"tips": _tips(git, commit)})
     return api.transport.read(Have, asked).have
 
@@ -156,7 +157,7 @@ def _put(
     named = (("name", repo.name), ("head", branch), ("tip", commit), ("repo_url", repo.repo_url))
     return Call(
         "PUT",
-        at("repositories", "local", repo.key),
+        api_path("repositories", "local", repo.key),
         named if default else (*named, ("default", "false")),
         (("Content-Type", "application/x-git-bundle"),),
         body,

@@ -51,21 +51,22 @@ class _Form:
 
     async def next_file(self) -> str | None:
         """Return the name of the file that comes next, None after the last."""
-        event = await self._next()
+        event = await self._next_event()
         while event is not None and not isinstance(event, PartBegan):
-            event = await self._next()
+            event = await self._next_event()
         return None if event is None else _file_name(event)
 
     async def content(self) -> AsyncIterator[bytes]:
         """Yield the bytes of the file that was named last."""
         try:
-            while isinstance(event := await self._next(), bytes):
+            while isinstance(event := await self._next_event(), bytes):
                 yield event
         except Exception as error:
             self.failure = error
             raise
 
-    async def _next(self) -> Event | None:
+    async def _next_event(self) -> Event | None:
+        """Return the form's next event; None after the last one."""
         while not self._events:
             piece = await anext(self._pieces, None)
             if piece is None:

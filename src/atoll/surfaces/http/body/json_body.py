@@ -52,14 +52,14 @@ async def read_body(request: Request, max_bytes: int) -> bytes:
     check_declared(request, max_bytes)
     note_held = request.scope.get("extensions", {}).get(HELD)
     parts = bytearray()
-    async for part in bounded(request, max_bytes):
+    async for part in stream_body(request, max_bytes):
         parts += part
         if note_held is not None:
             note_held(len(parts))
     return bytes(parts)
 
 
-async def bounded(request: Request, max_bytes: int) -> AsyncIterator[bytes]:
+async def stream_body(request: Request, max_bytes: int) -> AsyncIterator[bytes]:
     """Yield a body as it arrives. Raises `LimitReached` (`too_large`) once past `max_bytes`."""
     total = 0
     try:

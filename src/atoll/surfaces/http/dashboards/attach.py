@@ -50,8 +50,8 @@ async def _both_ways(
     socket: WebSocket, room: Room, connection: RoomConnection, *, beats: bool
 ) -> None:
     async with asyncio.TaskGroup() as group:
-        down = group.create_task(_down(socket, connection))
-        up = group.create_task(_up(socket, room, connection))
+        down = group.create_task(_relay_to_client(socket, connection))
+        up = group.create_task(_relay_to_room(socket, room, connection))
         down.add_done_callback(lambda _: up.cancel())
         up.add_done_callback(lambda _: down.cancel())
         if beats:
@@ -66,7 +66,7 @@ async def _beat(connection: RoomConnection) -> None:
         await asyncio.sleep(HEARTBEAT_SECONDS)
 
 
-async def _down(socket: WebSocket, connection: RoomConnection) -> None:
+async def _relay_to_client(socket: WebSocket, connection: RoomConnection) -> None:
     try:
         while not isinstance(frame := await connection.next(), Closing):
             kind = "text" if isinstance(frame, str) else "bytes"
@@ -78,7 +78,7 @@ async def _down(socket: WebSocket, connection: RoomConnection) -> None:
     await close(socket, code, words)
 
 
-async def _up(socket: WebSocket, room: Room, connection: RoomConnection) -> None:
+async def _relay_to_room(socket: WebSocket, room: Room, connection: RoomConnection) -> None:
     while True:
         message = await socket.receive()
         if message["type"] == "websocket.disconnect":

@@ -100,7 +100,7 @@ async def list_waiting_dashboards(
     requested = context.page(page)
     owners = context.atoll.dashboards.owners
     found = await owners.waiting(context.caller, organization, requested.rows())
-    dashboards, following = requested.rows_and_next(found, _waiting)
+    dashboards, following = requested.rows_and_next(found, _waiting_dashboard_view)
     return api.WaitingDashboardList(dashboards=dashboards, next=following)
 
 
@@ -117,7 +117,7 @@ def _people(found: Iterable[DashboardPerson]) -> api.DashboardPeople:
     return api.DashboardPeople(people=[answer_of(api.DashboardPersonView, one) for one in found])
 
 
-def _waiting(dashboard: Dashboard) -> api.WaitingDashboardView:
+def _waiting_dashboard_view(dashboard: Dashboard) -> api.WaitingDashboardView:
     left = dashboard.left_at
     removed = None if left is None else instant(left + WAITS)
     return answer_of(api.WaitingDashboardView, dashboard, removed_at=removed)

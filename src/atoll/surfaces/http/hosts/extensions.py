@@ -28,7 +28,7 @@ async def list_extensions(context: RequestContext) -> api.ExtensionList:
     for one in backends.missing_extensions:
         # Another project's package may carry a name that is taken: both are shown.
         name = f"{one.name} of {one.package}" if one.name in shown else one.name
-        shown[name] = _missing(one, name)
+        shown[name] = _missing_extension_view(one, name)
     return api.ExtensionList(extensions=[shown[name] for name in sorted(shown)])
 
 
@@ -54,7 +54,7 @@ async def end_strays(context: RequestContext) -> api.ReapedView:
     return answer_of(api.ReapedView, await context.atoll.backends.strays.end())
 
 
-def _missing(one: MissingExtension, name: str) -> api.ExtensionView:
+def _missing_extension_view(one: MissingExtension, name: str) -> api.ExtensionView:
     reason = f"{one.package}: {one.reason}" if one.package else one.reason
     return api.ExtensionView(
         name=name, available=False, reason=reason, trouble=None, capabilities=None

@@ -61,9 +61,9 @@ async def drain_host(
 ) -> api.DrainedHostView:
     hosts = context.atoll.backends.hosts
     if body is None or not body.evacuate:
-        return _drained(await hosts.drain(context.caller, host), None)
+        return _drained_host_view(await hosts.drain(context.caller, host), None)
     report, evacuation = await hosts.evacuate(context.caller, host)
-    return _drained(report, _evacuation(evacuation))
+    return _drained_host_view(report, _evacuation(evacuation))
 
 
 @operations.serves(Hosts.undrain)
@@ -89,7 +89,9 @@ def _evacuation(found: Evacuation) -> api.EvacuationView:
     return answer_of(api.EvacuationView, found, moving=moving)
 
 
-def _drained(report: HostReport, evacuation: api.EvacuationView | None) -> api.DrainedHostView:
+def _drained_host_view(
+    report: HostReport, evacuation: api.EvacuationView | None
+) -> api.DrainedHostView:
     return answer_of(api.DrainedHostView, report.host, **_facts(report), evacuation=evacuation)
 
 

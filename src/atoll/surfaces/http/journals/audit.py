@@ -128,8 +128,8 @@ async def _export(
     await write(msgspec.json.encode(head) + b"\n")
     async for page in pages:
         if page:
-            await write(_lines(page))
+            await write(_encode_lines(page))
 
 
-def _lines(page: list[AuditEntry]) -> bytes:
+def _encode_lines(page: list[AuditEntry]) -> bytes:
     return msgspec.json.Encoder().encode_lines(page)

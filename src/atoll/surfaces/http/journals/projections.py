@@ -43,16 +43,16 @@ async def follow_agents_by_socket(socket: WebSocket, atoll: Application, caller:
         return
     await socket.accept()
     updates = atoll.statuses.follow(caller, after=after)
-    await frame_feed(socket, (_data(one) async for one in updates))
+    await frame_feed(socket, (_encode_update(one) async for one in updates))
 
 
 async def _messages(updates: AsyncIterator[AgentsUpdate]) -> AsyncIterator[bytes]:
     async for one in updates:
         kind = b"all" if one.sandbox_id is None else b"changed"
-        yield b"id: %d\nevent: %s\ndata: %s\n\n" % (one.position, kind, _data(one))
+        yield b"id: %d\nevent: %s\ndata: %s\n\n" % (one.position, kind, _encode_update(one))
 
 
-def _data(update: AgentsUpdate) -> bytes:
+def _encode_update(update: AgentsUpdate) -> bytes:
     data: dict[str, Any] = {
         "position": update.position,
         "sandbox_id": update.sandbox_id,

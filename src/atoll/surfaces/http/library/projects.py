@@ -20,7 +20,7 @@ operations = Operations()
 async def list_projects(context: RequestContext, *, page: Paging = FIRST_PAGE) -> api.ProjectList:
     asked = context.page(page)
     rows = await context.atoll.projects.list(context.caller, asked.rows())
-    decided, following = asked.rows_and_next(rows, _decided)
+    decided, following = asked.rows_and_next(rows, _decided_view)
     return api.ProjectList(projects=decided, next=following)
 
 
@@ -72,7 +72,7 @@ def _view(found: Project) -> api.ProjectView:
     )
 
 
-def _decided(one: DecidedProject) -> api.DecidedView:
+def _decided_view(one: DecidedProject) -> api.DecidedView:
     return answer_of(
         api.DecidedView,
         one,

@@ -6,7 +6,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.repository.repository import read_local
 from atoll.ports.repositories import Ref, StoredRepository
 from atoll.services.library.workspaces import ALL_BRANCHES
-from atoll.surfaces.http.body.json_body import bounded
+from atoll.surfaces.http.body.json_body import stream_body
 from atoll.surfaces.http.body.streams import ForwardedStream
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
@@ -63,7 +63,7 @@ async def upload_repository(
         context.caller,
         source,
         head=Ref(head, tip),
-        body=bounded(context.request, MAX_UPLOAD_BYTES),
+        body=stream_body(context.request, MAX_UPLOAD_BYTES),
         default=default,
     )
     return _with_refs(stored, refs)

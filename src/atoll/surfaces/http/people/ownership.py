@@ -27,9 +27,9 @@ async def list_waiting_sandboxes(
     asked = context.page(page)
     ownership = context.atoll.tenancy.ownership
     found = await ownership.waiting(context.caller, organization, asked.rows())
-    sandboxes, following = asked.rows_and_next(found, _waiting)
+    sandboxes, following = asked.rows_and_next(found, _waiting_sandbox_view)
     return api.WaitingSandboxList(sandboxes=sandboxes, next=following)
 
 
-def _waiting(sandbox: Sandbox) -> api.WaitingSandboxView:
+def _waiting_sandbox_view(sandbox: Sandbox) -> api.WaitingSandboxView:
     return answer_of(api.WaitingSandboxView, sandbox, sandbox_id=sandbox.id)

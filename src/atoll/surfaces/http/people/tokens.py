@@ -61,7 +61,7 @@ async def exchange_token(context: RequestContext, body: bearers.TokenBody) -> be
     issued = await context.atoll.tenancy.credentials.bearers.exchange(
         context.caller, wanted, session=context.request.state.session
     )
-    return _issued(issued)
+    return _issued_token_view(issued)
 
 
 @operations.serves(Bearers.subscribe)
@@ -72,7 +72,7 @@ async def make_subscription(
     issued = await context.atoll.tenancy.credentials.bearers.subscribe(
         context.caller, wanted, session=context.request.state.session
     )
-    return _issued(issued)
+    return _issued_token_view(issued)
 
 
 @operations.serves(Bearers.keys)
@@ -102,7 +102,7 @@ def _team_token(token: Token) -> team_tokens.TeamTokenView:
     return answer_of(team_tokens.TeamTokenView, token)
 
 
-def _issued(issued: IssuedToken) -> bearers.IssuedView:
+def _issued_token_view(issued: IssuedToken) -> bearers.IssuedView:
     claims = issued.claims
     return bearers.IssuedView(
         access_token=issued.text,

@@ -116,7 +116,7 @@ class PreviewGate:
         if known is not None:
             known()
         if path.startswith(PREFIX):
-            response = await self._own(path, admission)
+            response = await self._answer_own_path(path, admission)
             await response(scope, receive, send)
             return
         request, upgrade = self._read(scope, admission, await self._holder(scope))
@@ -157,7 +157,8 @@ class PreviewGate:
                 return admission
         raise Unauthenticated(_PRIVATE, code="preview_private")
 
-    async def _own(self, path: str, admission: AdmittedVisit) -> Response:
+    async def _answer_own_path(self, path: str, admission: AdmittedVisit) -> Response:
+        """Answer a path that belongs to Atoll and not to the preview."""
         if path != LISTENING:
             raise NotFound(f"there is no {path[:100]!r}: names below {PREFIX} are Atoll's")
         if not await self._visits.is_listening(admission):

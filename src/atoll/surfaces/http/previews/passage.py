@@ -131,27 +131,27 @@ class Passage:
         await self._line.send(self._request.event())
         failure: list[AtollError] = []
 
-        async def answered() -> None:
+        async def relay_answer() -> None:
             try:
-                await self._down()
+                await self._pass_answer()
             except AtollError as error:
                 failure.append(error)
             up.cancel()
 
-        async def asked() -> None:
+        async def relay_request() -> None:
             try:
-                await self._up()
+                await self._pass_request()
             except AtollError as error:
                 failure.append(error)
             down.cancel()
 
         async with asyncio.TaskGroup() as group:
-            up = group.create_task(asked())
-            down = group.create_task(answered())
+            up = group.create_task(relay_request())
+            down = group.create_task(relay_answer())
         for error in failure[:1]:
             raise error
 
-    async def _up(self) -> None:
+    async def _pass_request(self) -> None:
         """Send the body; then return once the client is gone."""
         more = True
         while more:
@@ -175,7 +175,7 @@ class Passage:
         except Unavailable:
             return  # the server closed early: its answer says why
 
-    async def _down(self) -> None:
+    async def _pass_answer(self) -> None:
         events = self._line.events()
         head = await self._head(events)
         await pass_head(self._send, head, self._request.outside)

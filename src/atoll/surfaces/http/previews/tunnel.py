@@ -59,20 +59,20 @@ async def _both_ways(channel: Channel, rest: bytes, client: UpgradableConnection
         writer.write(rest)
     with suppress(OSError):
         async with asyncio.TaskGroup() as group:
-            down = group.create_task(_down(channel, writer))
-            up = group.create_task(_up(channel, reader))
+            down = group.create_task(_copy_to_client(channel, writer))
+            up = group.create_task(_copy_to_sandbox(channel, reader))
             down.add_done_callback(lambda _: up.cancel())
             up.add_done_callback(lambda _: down.cancel())
 
 
-async def _down(channel: Channel, writer: asyncio.StreamWriter) -> None:
+async def _copy_to_client(channel: Channel, writer: asyncio.StreamWriter) -> None:
     with suppress(OSError):
         async for frame in channel:
             writer.write(frame.encode() if isinstance(frame, str) else frame)
             await writer.drain()
 
 
-async def _up(channel: Channel, reader: asyncio.StreamReader) -> None:
+async def _copy_to_sandbox(channel: Channel, reader: asyncio.StreamReader) -> None:
     with suppress(OSError, Unavailable):
         while data := await reader.read(CHUNK_BYTES):
             await channel.send(data)

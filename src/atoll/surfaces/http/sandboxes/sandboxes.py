@@ -86,7 +86,7 @@ async def stop_sandbox(
     context: RequestContext, sandbox: str, *, waiting: Waiting = NO_WAIT
 ) -> SandboxView:
     seconds = longest_wait(waiting)
-    return await _settled(
+    return await _wait_and_view(
         context, await context.atoll.sandboxes.stop(context.caller, sandbox), seconds
     )
 
@@ -103,7 +103,7 @@ async def start_sandbox(
     changed = await context.atoll.sandboxes.start(
         context.caller, sandbox, resume_agents=resume_agents
     )
-    return await _settled(context, changed, seconds)
+    return await _wait_and_view(context, changed, seconds)
 
 
 @operations.serves(Sandboxes.run_setup)
@@ -123,7 +123,7 @@ async def recreate_sandbox(
     context: RequestContext, sandbox: str, *, waiting: Waiting = NO_WAIT
 ) -> SandboxView:
     seconds = longest_wait(waiting)
-    return await _settled(
+    return await _wait_and_view(
         context, await context.atoll.sandboxes.recreate(context.caller, sandbox), seconds
     )
 
@@ -154,7 +154,7 @@ async def destroy_sandbox(
         changed = await atoll.home.kept.destroy(caller, sandbox, with_secrets=allowed)
     else:
         changed = await atoll.sandboxes.destroy(caller, sandbox)
-    return await _settled(context, changed, seconds)
+    return await _wait_and_view(context, changed, seconds)
 
 
 @operations.serves(Sandboxes.extend_ttl)
@@ -175,7 +175,10 @@ async def end_consumer(context: RequestContext, body: api.ConsumerEndBody) -> ap
     return api.EndedView(sandboxes=await sandbox_views(context.atoll, ended))
 
 
-async def _settled(context: RequestContext, sandbox: Sandbox, seconds: float | None) -> SandboxView:
+async def _wait_and_view(
+    context: RequestContext, sandbox: Sandbox, seconds: float | None
+) -> SandboxView:
+    """Return the sandbox's view; with `seconds`, once it is settled."""
     if seconds is not None:
         # By id: a destroyed sandbox gives its name away.
         sandbox = await context.atoll.sandboxes.wait(

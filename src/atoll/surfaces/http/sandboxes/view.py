@@ -28,7 +28,7 @@ async def sandbox_view(atoll: Application, sandbox: Sandbox) -> api.SandboxView:
 async def sandbox_views(atoll: Application, sandboxes: Sequence[Sandbox]) -> list[api.SandboxView]:
     """Return the same for several sandboxes, without the compose files that came with them."""
     works = await atoll.work.states.of(sandboxes)
-    return [_view(_with_trouble(atoll, _listed(one)), works[one.id]) for one in sandboxes]
+    return [_view(_with_trouble(atoll, _omit_bundle(one)), works[one.id]) for one in sandboxes]
 
 
 def _with_trouble(atoll: Application, sandbox: Sandbox) -> Sandbox:
@@ -40,7 +40,8 @@ def _with_trouble(atoll: Application, sandbox: Sandbox) -> Sandbox:
     return sandbox if trouble is None else replace(sandbox, reason=f"{AWAY}{trouble}")
 
 
-def _listed(sandbox: Sandbox) -> Sandbox:
+def _omit_bundle(sandbox: Sandbox) -> Sandbox:
+    """Return the sandbox without its Compose files, which a list does not show."""
     if sandbox.inputs.compose_bundle is None:
         return sandbox
     return replace(sandbox, inputs=replace(sandbox.inputs, compose_bundle=None))

@@ -52,8 +52,8 @@ def deprecated(since: date, *, sunset: date, link: str) -> Callable[[_Endpoint],
     return declare
 
 
-def announced(route: BaseRoute) -> BaseRoute:
-    """Return the route as an app serves it: one that goes says so on each answer."""
+def announce_deprecation(route: BaseRoute) -> BaseRoute:
+    """Return the route as an app serves it: if deprecated, each of its answers says so."""
     found = getattr(getattr(route, "endpoint", None), _DECLARED, None)
     if not isinstance(found, RouteDeprecation) or not isinstance(route, Route):
         return route

@@ -180,19 +180,19 @@ class _Maker:
             return text if text in schema["enum"] else schema["enum"][0]
         match schema.get("type"):
             case "object":
-                return self._object(schema, depth)
+                return self._example_object(schema, depth)
             case "array":
                 return self._array(schema, name, depth)
             case "integer" | "number":
-                return _number(schema, name)
+                return _example_number(schema, name)
             case "boolean":
                 return False
             case "string":
-                return _text(schema, name)
+                return _example_text(schema, name)
             case _:
                 return {}
 
-    def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    def _example_object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         required = schema.get("required", ())
         fields = schema.get("properties", {})
         return {
@@ -209,12 +209,12 @@ class _Maker:
         return [item] * max(1, schema.get("minItems", 0))
 
 
-def _number(schema: Mapping[str, Any], name: str) -> int | float:
+def _example_number(schema: Mapping[str, Any], name: str) -> int | float:
     found = NUMBERS.get(name, schema.get("minimum", 0))
     return int(found) if schema.get("type") == "integer" else found
 
 
-def _text(schema: Mapping[str, Any], name: str) -> str:
+def _example_text(schema: Mapping[str, Any], name: str) -> str:
     if name.endswith(("_at", "_until")) or schema.get("format") == "date-time":
         return TIME
     found = TEXTS.get(name, name or "text")

@@ -152,7 +152,7 @@ class Guard:
         async def watch() -> None:
             while True:
                 await asyncio.sleep(RECHECK_SECONDS)
-                if not await self._holds(credential, scope["state"]["caller"]):
+                if not await self._may_continue(credential, scope["state"]["caller"]):
                     break
             worker.cancel()
 
@@ -164,7 +164,7 @@ class Guard:
         for error in failure:
             raise error
 
-    async def _holds(self, credential: Credential, caller: Principal) -> bool:
+    async def _may_continue(self, credential: Credential, caller: Principal) -> bool:
         """Report whether a connection may go on: its login lasts, and its caller may still do all
         that it might when it began."""
         try:
@@ -199,7 +199,7 @@ class Guard:
             return await self._logins.holds(credential.session)
         return credential.guest is not None and bool(await self._shares.holder(credential.guest))
 
-    async def _now(self, credential: Credential, caller: Principal) -> Principal | None:
+    async def _current_caller(self, credential: Credential, caller: Principal) -> Principal | None:
         """Return a caller with what its role and its token allow by now. One that came without a
         token has at most what it came with."""
         found: Principal | None = caller
@@ -222,9 +222,9 @@ class Guard:
         if is_internal(scope):
             return await self._admit_service(scope, headers, host)
         credential = self._credential(scope, headers)
-        caller = await self._standing(await self._caller(credential, source_of(scope)))
+        caller = await self._require_member(await self._caller(credential, source_of(scope)))
         _put_caller(scope, caller)
-        state["caller_now"] = partial(self._now, credential, caller)
+        state["caller_now"] = partial(self._current_caller, credential, caller)
         state["session"], state["guest"] = credential.session, credential.guest
         self._names.check_page(scope, headers, by_cookie=credential.is_cookie)
         # People of a front end come by browsers, and MCP wants each request checked.
@@ -247,7 +247,7 @@ class Guard:
         check_service(self._internal, scope)
         credential, caller = self._credential(scope, headers), SERVICE
         if credential != Credential():
-            caller = await self._standing(await self._caller(credential, source_of(scope)))
+            caller = await self._require_member(await self._caller(credential, source_of(scope)))
         check_outside(caller, credential)
         if headers.get("origin") is not None:
             self._names.check_origin(headers["origin"], host)
@@ -275,8 +275,8 @@ class Guard:
             "`Authorization: Bearer` with the token in $ATOLL_HOME/token"
         )
 
-    async def _standing(self, caller: Principal) -> Principal:
-        """Return the caller with what its role allows now."""
+    async def _require_member(self, caller: Principal) -> Principal:
+        """Return the caller with what its role allows now. Raises `Unauthenticated`."""
         current = await self._memberships.current(caller)
         if current is None:
             raise Unauthenticated("you are not a member any more: ask an administrator of yours")

@@ -88,8 +88,8 @@ def permission_of(route: BaseRoute) -> Capability | None:
     return getattr(getattr(route, "endpoint", None), _DECLARED, None)
 
 
-def permitted(route: BaseRoute) -> BaseRoute:
-    """Return the route as an app serves it: it asks the caller for its permission first.
+def require_permission(route: BaseRoute) -> BaseRoute:
+    """Return the route as an app serves it: it checks the caller's permission first.
 
     Raises `LookupError` for a route that declares none and is on no list: an app with it does not
     start.

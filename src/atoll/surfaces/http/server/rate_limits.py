@@ -89,13 +89,13 @@ class RateLimits:
             return
         permit = self._count(caller)
 
-        async def told(message: Message) -> None:
+        async def send_with_limits(message: Message) -> None:
             if message["type"] in {"http.response.start", "websocket.http.response.start"}:
                 self._tell(MutableHeaders(raw=message.setdefault("headers", [])), permit)
             await send(message)
 
         if not permit.refused:
-            await self._app(scope, receive, told)
+            await self._app(scope, receive, send_with_limits)
             return
         limit = self._limit
         answer = problem(
@@ -106,7 +106,7 @@ class RateLimits:
             )
         )
         answer.headers["Retry-After"] = str(permit.retry_in)
-        await answer(scope, receive, told)
+        await answer(scope, receive, send_with_limits)
 
     def _count(self, caller: Principal) -> Permit:
         key = (caller.org_id, caller.id)

@@ -48,8 +48,9 @@ def _converter(annotation: Any) -> Callable[[Any], Any]:
     if item is not None:
         convert = _converter(item)
         return lambda values: None if values is None else [convert(one) for one in values]
-    return _plain
+    return _convert_datetime
 
 
-def _plain(value: Any) -> Any:
+def _convert_datetime(value: Any) -> Any:
+    """Return a time as the API spells it, and any other value unchanged."""
     return instant(value) if isinstance(value, datetime) else value

@@ -90,7 +90,7 @@ def _check_of(kind: Kind) -> Check | None:
 def _literal_findings(kind: Kind, value: Any, path: tuple[str, ...]) -> Iterator[Finding]:
     words = kind.words or ()
     if not any(value == one and type(value) is type(one) for one in words):
-        yield Finding(path, f"Input should be {_listed(words)}")
+        yield Finding(path, f"Input should be {_join_choices(words)}")
 
 
 def _enum_findings(kind: Kind, value: Any, path: tuple[str, ...]) -> Iterator[Finding]:
@@ -99,7 +99,7 @@ def _enum_findings(kind: Kind, value: Any, path: tuple[str, ...]) -> Iterator[Fi
     except ValueError:
         known = False
     if not known:
-        yield Finding(path, f"Input should be {_listed([one.value for one in kind.plain])}")
+        yield Finding(path, f"Input should be {_join_choices([one.value for one in kind.plain])}")
 
 
 def _struct_findings(kind: Kind, value: Any, path: tuple[str, ...]) -> Iterator[Finding]:
@@ -138,11 +138,11 @@ def _misfits(annotation: Any, items: Sequence[Any]) -> Iterator[int]:
     in C, a slice at a time."""
     for begin in range(0, len(items), _SLICE):
         part = items[begin : begin + _SLICE]
-        if not _fits(list[annotation], part):
-            yield from (at for at, one in enumerate(part, begin) if not _fits(annotation, one))
+        if not _fits_type(list[annotation], part):
+            yield from (at for at, one in enumerate(part, begin) if not _fits_type(annotation, one))
 
 
-def _fits(annotation: Any, value: Any) -> bool:
+def _fits_type(annotation: Any, value: Any) -> bool:
     try:
         msgspec.convert(value, annotation, dec_hook=read_duration)
     except (msgspec.ValidationError, OverflowError):
@@ -217,28 +217,29 @@ def _bound_findings(
             return
 
 
-def _listed(words: Any) -> str:
+def _join_choices(words: Any) -> str:
+    """Return the quoted values as a list in words: `'a', 'b' or 'c'`."""
     shown = [f"'{one}'" if isinstance(one, str) else repr(one) for one in words]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
 
 
-def _counted(value: Any, number: int) -> str:
+def _count_phrase(value: Any, number: int) -> str:
     noun = "character" if isinstance(value, str) else "item"
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _too_long(value: Any, most: int) -> str:
-    return _sized(value, f"at most {_counted(value, most)}")
+    return _length_message(value, f"at most {_count_phrase(value, most)}")
 
 
 def _too_short(value: Any, least: int) -> str:
-    return _sized(value, f"at least {_counted(value, least)}")
+    return _length_message(value, f"at least {_count_phrase(value, least)}")
 
 
 _NOUNS: Final[Mapping[type, str]] = {list: "List", tuple: "Tuple", dict: "Dictionary"}
 
 
-def _sized(value: Any, bound: str) -> str:
+def _length_message(value: Any, bound: str) -> str:
     if isinstance(value, str):
         return f"String should have {bound}"
     noun = _NOUNS[type(value)]

@@ -40,7 +40,7 @@ async def openapi(request: Request) -> Response:
     del request
     text = _kept_document()
     headers = {"Cache-Control": "no-cache", "Content-Length": str(len(text))}
-    return StreamingResponse(_pieces(text), headers=headers, media_type="application/json")
+    return StreamingResponse(_split_text(text), headers=headers, media_type="application/json")
 
 
 ROUTES: Final = (NamedRoute("GET /openapi.json", openapi),)
@@ -52,7 +52,7 @@ def _kept_document() -> bytes:
     return KEPT.read_bytes()
 
 
-async def _pieces(text: bytes) -> AsyncIterator[bytes]:
+async def _split_text(text: bytes) -> AsyncIterator[bytes]:
     for at in range(0, len(text), PIECE_BYTES):
         yield text[at : at + PIECE_BYTES]
 

@@ -99,7 +99,7 @@ def longest_wait(waiting: Waiting) -> float | None:
     if waiting.wait in {None, "false", "0"} and waiting.timeout is not None:
         raise Invalid("`timeout` is how long to wait at most: send `wait` with it", field="timeout")
     if waiting.wait is None:
-        return _preferred(waiting.prefer or "")
+        return _parse_prefer_wait(waiting.prefer or "")
     if waiting.wait in {"false", "0"}:
         return None
     if waiting.wait not in {"ready", "true", "1"}:
@@ -107,7 +107,7 @@ def longest_wait(waiting: Waiting) -> float | None:
     return waiting.timeout or DEFAULT_WAIT_SECONDS
 
 
-def _preferred(header: str) -> float | None:
+def _parse_prefer_wait(header: str) -> float | None:
     """Return the wait that a `Prefer` header asks for (RFC 7240)."""
     found = next(filter(None, map(_PREFER_WAIT.match, header.split(","))), None)
     return None if found is None else min(float(found[1]), float(MAX_WAIT_SECONDS))
@@ -182,12 +182,12 @@ def _text_of(request: Request, parameter: Parameter) -> str | None:
             raise LookupError("a body has no text")
 
 
-def _whole(text: str) -> Any:
+def _parse_integer(text: str) -> Any:
     trimmed = text.strip()
     return int(trimmed) if _WHOLE.fullmatch(trimmed) else NOTHING
 
 
-def _number(text: str) -> Any:
+def _parse_number(text: str) -> Any:
     trimmed = text.strip()
     return float(trimmed) if _NUMBER.fullmatch(trimmed) else NOTHING
 
@@ -197,7 +197,11 @@ def _boolean(text: str) -> Any:
     return True if word in _TRUE else False if word in _FALSE else NOTHING
 
 
-_READERS: Final[Mapping[Any, Callable[[str], Any]]] = {int: _whole, float: _number, bool: _boolean}
+_READERS: Final[Mapping[Any, Callable[[str], Any]]] = {
+    int: _parse_integer,
+    float: _parse_number,
+    bool: _boolean,
+}
 _UNREADABLE: Final[Mapping[Any, str]] = {
     int: "Input should be a valid integer, unable to parse string as an integer",
     float: "Input should be a valid number, unable to parse string as a number",

@@ -73,9 +73,9 @@ class Schemas:
         return {"anyOf": [*_flat(made)], **words}
 
     def _of_one(self, kind: Kind) -> Schema:
-        return _bounded(self._plain(kind), kind.bounds)
+        return _add_bounds(self._schema_without_bounds(kind), kind.bounds)
 
-    def _plain(self, kind: Kind) -> Schema:
+    def _schema_without_bounds(self, kind: Kind) -> Schema:
         if kind.words is not None:
             return _choice(kind.words)
         if kind.item is not None:
@@ -85,14 +85,15 @@ class Schemas:
             return {}
         if kind.entry is not None:
             return self._mapping(*kind.entry)
-        return self._named(plain)
+        return self._type_schema(plain)
 
     def _mapping(self, keys: Any, values: Any) -> Schema:
         named = {name: one for name, one in self.of(keys).items() if name != "type"}
         made: Schema = {"type": "object", "additionalProperties": self.of(values) or True}
         return {**made, "propertyNames": named} if named else made
 
-    def _named(self, plain: Any) -> Schema:
+    def _type_schema(self, plain: Any) -> Schema:
+        """Return the schema of a type: its JSON type, or a reference to its component."""
         if plain in _TYPES:
             return {"type": _TYPES[plain]}
         if issubclass(plain, Seconds):
@@ -101,11 +102,11 @@ class Schemas:
         name = plain.__name__.removesuffix("Record") + "View" * plain.__name__.endswith("Record")
         if name not in self.named:
             self.named[name] = {}
-            made = _enum(plain) if issubclass(plain, Enum) else self._object(plain)
+            made = _enum(plain) if issubclass(plain, Enum) else self._struct_schema(plain)
             self.named[name] = made
         return {"$ref": f"#/components/schemas/{name}"}
 
-    def _object(self, struct: type[msgspec.Struct]) -> Schema:
+    def _struct_schema(self, struct: type[msgspec.Struct]) -> Schema:
         config = struct.__struct_config__
         sent_whole = not config.forbid_unknown_fields and not config.omit_defaults
         properties, required = _tag(config)
@@ -166,7 +167,7 @@ def _duration(plain: type) -> Schema:
     return dict(_DURATION)
 
 
-def _bounded(schema: Schema, bounds: Mapping[str, Any]) -> Schema:
+def _add_bounds(schema: Schema, bounds: Mapping[str, Any]) -> Schema:
     """Return the schema of a type with its bounds and words."""
     if schema == {"type": "null"}:
         return schema

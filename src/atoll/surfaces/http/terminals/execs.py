@@ -10,7 +10,7 @@ from starlette.responses import Response
 from atoll.domain.errors import Invalid
 from atoll.services.identifiers import checked_id
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.json_body import bounded
+from atoll.surfaces.http.body.json_body import stream_body
 from atoll.surfaces.http.body.streams import ForwardedStream
 from atoll.surfaces.http.serving.answers import runtime_body
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
@@ -81,7 +81,7 @@ async def follow_output(
 async def write_stdin(
     context: RequestContext, sandbox: str, command: str, *, close: bool = False
 ) -> None:
-    data = bounded(context.request, MAX_STDIN_BYTES)
+    data = stream_body(context.request, MAX_STDIN_BYTES)
     call = execs.feed_exec(_id(command), data, close=close)
     await context.atoll.runtime_calls.call(context.caller, sandbox, call, activity=True)
 

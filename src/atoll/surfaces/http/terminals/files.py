@@ -14,7 +14,7 @@ from atoll.domain.people.principal import Principal
 from atoll.services.application import Application
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.form_files import store_files
-from atoll.surfaces.http.body.json_body import bounded
+from atoll.surfaces.http.body.json_body import stream_body
 from atoll.surfaces.http.body.streams import ForwardedStream
 from atoll.surfaces.http.serving.answers import runtime_body
 from atoll.surfaces.http.serving.serve import Operations, Reply, RequestContext
@@ -115,7 +115,7 @@ async def write_file(
     parents: bool | None = None,
 ) -> files.FileEntry | Reply[files.FileEntry]:
     query = (*_place_query(place), *runtime_query(mode=mode, parents=parents))
-    call = files.write_file(query, bounded(context.request, MAX_UPLOAD_BYTES))
+    call = files.write_file(query, stream_body(context.request, MAX_UPLOAD_BYTES))
     calls = context.atoll.runtime_calls
     written = await calls.call(context.caller, sandbox, call, activity=True)
     return Reply(written.entry, CREATED) if written.new else written.entry
@@ -186,7 +186,7 @@ async def pack_files(
 async def unpack_files(
     context: RequestContext, sandbox: str, *, place: FilePlace = WORKSPACE
 ) -> files.Unpacked:
-    call = files.unpack_files(_any(place), bounded(context.request, MAX_UPLOAD_BYTES))
+    call = files.unpack_files(_any(place), stream_body(context.request, MAX_UPLOAD_BYTES))
     return await context.atoll.runtime_calls.call(context.caller, sandbox, call, activity=True)
 
 

@@ -98,14 +98,15 @@ async def _both_ways(socket: WebSocket, channel: Channel) -> int | None:
     """Relay frames both ways; return the code to close the client with, None when it left
     itself."""
     async with asyncio.TaskGroup() as group:
-        down = group.create_task(_down(socket, channel))
-        up = group.create_task(_up(socket, channel))
+        down = group.create_task(_relay_to_client(socket, channel))
+        up = group.create_task(_relay_to_channel(socket, channel))
         down.add_done_callback(lambda _: up.cancel())
         up.add_done_callback(lambda _: down.cancel())
     return None if down.cancelled() else down.result()
 
 
-async def _down(socket: WebSocket, channel: Channel) -> int | None:
+async def _relay_to_client(socket: WebSocket, channel: Channel) -> int | None:
+    """Pass the channel's frames to the client; return the close code, if it is still there."""
     try:
         async for frame in channel:
             kind = "text" if isinstance(frame, str) else "bytes"
@@ -116,7 +117,7 @@ async def _down(socket: WebSocket, channel: Channel) -> int | None:
     return TRY_AGAIN if code is None else code
 
 
-async def _up(socket: WebSocket, channel: Channel) -> None:
+async def _relay_to_channel(socket: WebSocket, channel: Channel) -> None:
     closed = False
     while True:
         message = await socket.receive()

@@ -39,7 +39,7 @@ def _entry(item: HostItem, place: int) -> HostEntry:
         )
     match given[0]:
         case AgentEventItem() as said:
-            return HostEntry(0, _NOBODY, line=_line(said, place))
+            return HostEntry(0, _NOBODY, line=_message_line(said, place))
         case ResponseItem(request_id=name, result=result):
             _check_json(result, f"items.{place}.response.result")
             return _receipt(name, Response(result))
@@ -66,8 +66,8 @@ def _receipt(request_id: str, receipt: Receipt) -> HostEntry:
     return HostEntry(0, _NOBODY, request_id=request_id, receipt=receipt)
 
 
-def _line(said: AgentEventItem, place: int) -> str:
-    """Return the agent's message as it would be in its pipe, its params byte for byte."""
+def _message_line(said: AgentEventItem, place: int) -> str:
+    """Return the agent's message as a line of its pipe, its params byte for byte."""
     asked = ""
     if said.server_request_id is not None:
         asked = f',"id":{msgspec.json.encode(said.server_request_id).decode()}'

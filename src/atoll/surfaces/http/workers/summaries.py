@@ -46,15 +46,18 @@ async def follow_worker_summaries_by_socket(
     """Follow the summaries as text frames: the data of the server-sent events."""
     await socket.accept()
     updates = atoll.workers.summaries.follow(caller)
-    await frame_feed(socket, (_data(one) async for one in updates))
+    await frame_feed(socket, (_encode_update(one) async for one in updates))
 
 
 async def _messages(updates: AsyncIterator[SummariesUpdate]) -> AsyncIterator[bytes]:
     async for one in updates:
-        yield b"event: %s\ndata: %s\n\n" % (b"all" if one.whole else b"changed", _data(one))
+        yield b"event: %s\ndata: %s\n\n" % (
+            b"all" if one.whole else b"changed",
+            _encode_update(one),
+        )
 
 
-def _data(update: SummariesUpdate) -> bytes:
+def _encode_update(update: SummariesUpdate) -> bytes:
     return msgspec.json.encode({SUMMARIES: [_view(one) for one in update.summaries]})
 
 

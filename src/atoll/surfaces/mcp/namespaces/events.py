@@ -109,7 +109,7 @@ def _answer(found: Sequence[Event], after: int, end: int, *, gap: Gap | None) ->
         # Whole in the API; here it is cut, so that no event is longer than an answer.
         told = text_page(msgspec.json.encode(one.payload).decode(), 0).text
         payload = ForeignText(f"event {one.position}", told)
-        value = _value(one)
+        value = _event_json(one)
         room -= len(payload.shown().encode()) + len(msgspec.json.encode(value))
         if room < 0 and shown:
             break
@@ -124,7 +124,7 @@ def _answer(found: Sequence[Event], after: int, end: int, *, gap: Gap | None) ->
     return _Told(Answer(answer, tuple(foreign)), after)
 
 
-def _value(event: Event) -> dict[str, Json]:
+def _event_json(event: Event) -> dict[str, Json]:
     return {
         "position": event.position,
         "event_type": event.event_type,

@@ -145,12 +145,12 @@ class CloudDriveContract(ABC):
     async def test_file_whose_source_fails_is_not_stored(
         self, drive: CloudDrive, access: DriveAccess
     ) -> None:
-        async def broken() -> AsyncIterator[bytes]:
+        async def fail_halfway() -> AsyncIterator[bytes]:
             yield b"half"
             raise NotFound("the source is gone")
 
         with pytest.raises(NotFound, match="the source is gone"):
-            await drive.store(access, DriveUpload("half.bin"), broken())
+            await drive.store(access, DriveUpload("half.bin"), fail_halfway())
         assert (await drive.page(access, DriveQuery(name="half"))).files == ()
 
     async def test_token_that_ended_is_refused(

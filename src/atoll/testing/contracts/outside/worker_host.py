@@ -52,7 +52,7 @@ def lines_of(entries: Sequence[HostEntry]) -> list[str]:
     return [entry.line for entry in entries if entry.line]
 
 
-def reattached(worker: WorkerRecord) -> WorkerRecord:
+def next_epoch(worker: WorkerRecord) -> WorkerRecord:
     """Return a worker in its next epoch."""
     return replace(worker, worker=replace(worker.worker, epoch=worker.worker.epoch + 1))
 
@@ -99,7 +99,7 @@ class WorkerHostHarness:
 
     async def reattached(self, host: WorkerHost, worker: WorkerRecord) -> WorkerRecord:
         """Return a worker that has ended in its next epoch, once its agent serves requests."""
-        return await wait_running(host, reattached(worker))
+        return await wait_running(host, next_epoch(worker))
 
 
 class WorkerHostContract(WorkerHostHarness):
@@ -137,7 +137,7 @@ class WorkerHostContract(WorkerHostHarness):
         answers = await asyncio.gather(*asked)
         assert all(isinstance(answer, Response) for answer in answers)
         ids = {request.request_id for request in wanted}
-        entries = await _until(
+        entries = await _stream_until(
             host, served, lambda stream: ids <= {entry.request_id for entry in stream}
         )
         receipts = [entry.request_id for entry in entries if entry.request_id in ids]
@@ -199,7 +199,7 @@ class WorkerHostContract(WorkerHostHarness):
         served = await wait_running(host, worker)
         async with asyncio.timeout(PATIENCE_SECONDS), live.live(served) as deltas:
             await self.say(host, served, PIECE, LINES[0])
-            lines = await anext(_pieces(deltas))
+            lines = await anext(_live_batches(deltas))
         assert lines == [PIECE.encode()]
         assert lines_of(await _until_said(host, served, 1)) == [LINES[0]]
 
@@ -289,19 +289,19 @@ async def _until_said(
     host: WorkerHost, worker: WorkerRecord, count: int, *, wait_seconds: int = 1
 ) -> list[HostEntry]:
     """Return the stream from its begin until the agent said so many lines."""
-    return await _until(
+    return await _stream_until(
         host, worker, lambda entries: len(lines_of(entries)) >= count, wait_seconds=wait_seconds
     )
 
 
-async def _until(
+async def _stream_until(
     host: WorkerHost,
     worker: WorkerRecord,
     wanted: Callable[[list[HostEntry]], bool],
     *,
     wait_seconds: int = 1,
 ) -> list[HostEntry]:
-    """Return the stream from its begin until it has what is wanted."""
+    """Return the stream from its beginning until `wanted` accepts it."""
     entries: list[HostEntry] = []
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not wanted(entries):
@@ -309,8 +309,8 @@ async def _until(
     return entries
 
 
-async def _pieces(deltas: AsyncIterator[HostDeltas]) -> AsyncIterator[list[bytes]]:
-    """Yield what is heard live, without empty batches."""
+async def _live_batches(deltas: AsyncIterator[HostDeltas]) -> AsyncIterator[list[bytes]]:
+    """Yield the batches of live lines, without empty ones."""
     async for batch in deltas:
         if batch.lines:
             yield list(batch.lines)

@@ -52,13 +52,13 @@ class FakeAgentIssuer:
     def log_in(self, url: str) -> str:
         """Log in at the address of `page_of`; return where the browser is sent back to."""
         asked = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
-        code = self._next("code")
+        code = self._make_token("code")
         self._challenges[code] = asked["code_challenge"]
         return f"{asked['redirect_uri']}?{urlencode({'code': code, 'state': asked['state']})}"
 
     async def begin(self) -> DeviceCode:
         """See the port."""
-        device = DeviceCode(self._next("device"), "ABCD-EFGH", f"{ISSUER}/device")
+        device = DeviceCode(self._make_token("device"), "ABCD-EFGH", f"{ISSUER}/device")
         self._devices[device.device_code] = StillPending()
         return device
 
@@ -107,7 +107,7 @@ class FakeAgentIssuer:
             raise failure
 
     def _answer(self, family: str) -> LoginTokens:
-        access, refresh = self._next("access"), self._next("refresh")
+        access, refresh = self._make_token("access"), self._make_token("refresh")
         self._refreshes[refresh] = family
         if self.lost:
             self.lost = False
@@ -115,7 +115,7 @@ class FakeAgentIssuer:
             raise death or Unavailable("The answer was lost.", code="answer_lost")
         return LoginTokens(access, refresh, self.life, ("openid",), "account")
 
-    def _next(self, kind: str) -> str:
+    def _make_token(self, kind: str) -> str:
         self._count += 1
         return f"{kind}-of-the-fake-issuer-{self._count:06}"
 

@@ -59,12 +59,12 @@ def _regions(folder: Path) -> Iterator[bytes]:
                 low, high = (int(end, 16) for end in span.split("-"))
                 if not mode.startswith("rw") or high - low > MAX_REGION:
                     continue
-                yield from _pieces(memory.fileno(), low, high)
+                yield from _read_pieces(memory.fileno(), low, high)
     except OSError:
         return  # not readable by this user, or gone
 
 
-def _pieces(fd: int, low: int, high: int) -> Iterator[bytes]:
+def _read_pieces(fd: int, low: int, high: int) -> Iterator[bytes]:
     for at in range(low, high, STEP):
         try:
             yield os.pread(fd, min(STEP + 256, high - at), at)
@@ -79,12 +79,12 @@ def files(facts: Facts) -> str:
         for folder, _folders, names in os.walk(place):
             for name in names:
                 path = Path(folder, name)
-                if _holds(path, needle):
+                if _file_contains(path, needle):
                     paths.append(str(path))
     return "; ".join(paths)
 
 
-def _holds(path: Path, needle: bytes) -> bool:
+def _file_contains(path: Path, needle: bytes) -> bool:
     try:
         status = path.lstat()
         if (status.st_mode & 0o170000) != 0o100000 or status.st_size > MAX_FILE:

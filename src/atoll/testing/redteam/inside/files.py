@@ -96,7 +96,7 @@ def remounts(_facts: Facts) -> str:
     """Make the system writable (threat 11)."""
     libc = ctypes.CDLL(None, use_errno=True)
 
-    def again(place: str) -> Callable[[], object]:
+    def remount(place: str) -> Callable[[], object]:
         def act() -> object:
             flags = MS_REMOUNT | MS_BIND
             failed = libc.mount(b"none", place.encode(), None, ctypes.c_ulong(flags), None)
@@ -104,7 +104,7 @@ def remounts(_facts: Facts) -> str:
 
         return act
 
-    return collect((place, again(place)) for place in ("/", "/usr", "/etc", "/proc", "/proc/sys"))
+    return collect((place, remount(place)) for place in ("/", "/usr", "/etc", "/proc", "/proc/sys"))
 
 
 def our_programs(_facts: Facts) -> str:

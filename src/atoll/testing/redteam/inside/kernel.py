@@ -72,7 +72,7 @@ def _call(number: int, *args: int) -> str | None:
 def settings(_facts: Facts) -> str:
     """Open the kernel's settings to write (threats 19 and 21)."""
 
-    def opened(path: str) -> Callable[[], object]:
+    def open_to_write(path: str) -> Callable[[], object]:
         def act() -> object:
             os.close(os.open(path, os.O_WRONLY | os.O_APPEND))
             return "opened to write"
@@ -83,7 +83,9 @@ def settings(_facts: Facts) -> str:
         Path("/sys/fs/cgroup/atoll-redteam").mkdir()
         return "made"
 
-    return collect([*((path, opened(path)) for path in SETTINGS), ("a control group", group)])
+    return collect(
+        [*((path, open_to_write(path)) for path in SETTINGS), ("a control group", group)]
+    )
 
 
 def telling_files(_facts: Facts) -> str:

@@ -175,7 +175,7 @@ def ports(facts: Facts) -> str:
     return collect((authority, _send_request(PROXY, _connect(authority))) for authority in odd)
 
 
-def unlisted(facts: Facts) -> str:
+def unlisted_names(facts: Facts) -> str:
     """Reach names that are on no list (threat 62)."""
     if facts.text("mode") == "full":
         raise SkipAttempt("the network mode is full")
@@ -271,7 +271,7 @@ def variables(_facts: Facts) -> str:
 ATTEMPTS = [
     Attempt("61", "leave without a door", straight_out),
     Attempt("62", "ask a resolver", lookups),
-    Attempt("62", "name hosts that are not allowed", unlisted),
+    Attempt("62", "name hosts that are not allowed", unlisted_names),
     Attempt("64", "reach inner addresses through the egress door", inward),
     Attempt("67", "reach ports that are not allowed", ports),
     Attempt("72", "smuggle requests through the doors", smuggling),

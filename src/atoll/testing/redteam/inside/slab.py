@@ -390,7 +390,7 @@ def directories(_facts: Facts) -> str:
     return _attempt(take)
 
 
-def waiting(_facts: Facts) -> str:
+def repeated_waits(_facts: Facts) -> str:
     """Wait for one descriptor thousands of times in one call, in many processes."""
 
     def take() -> None:
@@ -421,5 +421,5 @@ ATTEMPTS = [
     Attempt("57", "hold time stamps nobody reads", stamps),
     Attempt("57", "hold copies of what was sent", stamps_of_sends),
     Attempt("57", "hold directories that were read in part", directories),
-    Attempt("57", "wait for one descriptor many times", waiting),
+    Attempt("57", "wait for one descriptor many times", repeated_waits),
 ]

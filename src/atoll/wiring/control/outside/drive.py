@@ -18,7 +18,7 @@ from atoll.services.journals.events import Events
 from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.terminals.runtime_calls import RuntimeCalls
-from atoll.wiring.control.vaulting import held
+from atoll.wiring.control.vaulting import lock_key
 
 
 async def open_drive(
@@ -33,7 +33,7 @@ async def open_drive(
 
     secret = await asyncio.to_thread(settings.client_secret)
     if secret:
-        held(secret)
+        lock_key(secret)
     http = DriveHttp()
     stack.push_async_callback(http.close)
     return GoogleDrive((settings.drive_client_id, secret), http, clock)

@@ -103,8 +103,8 @@ def build_routing(
 def hosts_in(store: Store) -> ListHosts:
     """Return what lists the hosts of a store."""
 
-    async def listed() -> Sequence[Host]:
+    async def list_hosts() -> Sequence[Host]:
         async with store.read() as rows:
             return await all_hosts(rows)
 
-    return listed
+    return list_hosts

@@ -11,7 +11,7 @@ from atoll.services.overview.oversight import Oversight
 from atoll.services.overview.search import (
     Search,
     StoredTexts,
-    named,
+    make_name_source,
     profile_hit,
     secret_hit,
 )
@@ -45,8 +45,8 @@ def build_overview(
 
     sources = (
         *StoredTexts(ground.store).sources(),
-        named(HitKind.SECRET, Capability.SECRET_READ, secret_names),
-        named(HitKind.PROFILE, Capability.PROFILE_READ, profile_names),
+        make_name_source(HitKind.SECRET, Capability.SECRET_READ, secret_names),
+        make_name_source(HitKind.PROFILE, Capability.PROFILE_READ, profile_names),
     )
     return Overview(
         search=Search(sources),

@@ -89,7 +89,7 @@ class FarEngine:
     async def last_lines(self, container: str) -> str:
         """Return the last lines of a container, as text."""
         query = {"stdout": "1", "stderr": "1", "tail": "20"}
-        return _text(await self._read("GET", f"/containers/{container}/logs", query))
+        return _decode_log(await self._read("GET", f"/containers/{container}/logs", query))
 
     async def remove_containers(self, *labels: str) -> int:
         """Stop and remove containers with their anonymous volumes. Returns how many there were."""
@@ -172,7 +172,8 @@ def _reason_of(body: bytes) -> str:
         return body[:200].decode(errors="replace")
 
 
-def _text(log: bytes) -> str:
+def _decode_log(log: bytes) -> str:
+    """Return the text of a container's log, without the headers of its frames."""
     text, log = b"", log[:MAX_LOG_BYTES]
     while len(log) > HEAD_BYTES:
         size = int.from_bytes(log[4:HEAD_BYTES], "big")

@@ -61,12 +61,12 @@ class ToolSession:
         answered = _Answered(message.id)
         session = self._id
         reply = await self._send(message, answered)
-        if reply.status == _LOST and reply.refusal is None and self._uses(message):
+        if reply.status == _LOST and reply.refusal is None and self._needs_session_id(message):
             await self._renew(session)
             if self._id != session:
                 reply = await self._send(message, answered)
         if message.method == "initialize" and reply.status == _OK:
-            self._open(message, reply)
+            self._begin_session(message, reply)
         elif reply.status == _OK and read_error(reply.body, None) is None:
             self._note_watched(message)
         if message.id is not None and not answered.done:
@@ -78,16 +78,17 @@ class ToolSession:
         for stream in self._streams:
             stream.pause(paused)
 
-    def _uses(self, message: Message) -> bool:
+    def _needs_session_id(self, message: Message) -> bool:
+        """Report whether a message belongs to a session that is there already."""
         return bool(self._id) and message.method != "initialize" and not message.version
 
     async def _send(self, message: Message, answered: "_Answered") -> Reply:
-        def received(place: str, data: bytes) -> None:
+        def write_answer(place: str, data: bytes) -> None:
             del place
             self._write(one_line(data))
             answered.saw(data)
 
-        return await self._request("POST", tuple(self._fields(message)), message.line, received)
+        return await self._request("POST", tuple(self._fields(message)), message.line, write_answer)
 
     async def _request(
         self, method: str, fields: Fields, body: bytes, received: Callable[[str, bytes], None]
@@ -111,7 +112,7 @@ class ToolSession:
             name = header_text(message.name)
             if name:
                 yield "Mcp-Name", name
-        elif self._uses(message):
+        elif self._needs_session_id(message):
             yield from self._own_fields()
 
     def _own_fields(self) -> Iterator[tuple[str, str]]:
@@ -119,8 +120,8 @@ class ToolSession:
         if self._version:
             yield "MCP-Protocol-Version", self._version
 
-    def _open(self, message: Message, reply: Reply) -> None:
-        """Begin to use the session of an answered handshake."""
+    def _begin_session(self, message: Message, reply: Reply) -> None:
+        """Store the session that the answer to a handshake names."""
         version = read_version(reply.body)
         if version and is_value(reply.session):
             self._opening, self._id, self._version = message, reply.session, version
@@ -138,7 +139,7 @@ class ToolSession:
             reply = await self._exchange(opening) if opening is not None else Reply(_LOST)
             if opening is None or reply.status != _OK:
                 return
-            self._open(opening, reply)
+            self._begin_session(opening, reply)
             await self._exchange(Message(request_line(None, "notifications/initialized", {})))
             for uri in self._watched:
                 line = request_line(b'"atoll"', "resources/subscribe", {"uri": uri})
@@ -157,7 +158,7 @@ class ToolSession:
 
     def _note_watched(self, message: Message) -> None:
         """Follow the session's stream once something is watched by it."""
-        if not self._uses(message) or not message.uri:
+        if not self._needs_session_id(message) or not message.uri:
             return
         if message.method == "resources/unsubscribe":
             self._watched.pop(message.uri, None)
@@ -171,7 +172,9 @@ class ToolSession:
         try:
             while self._watched:
                 session = self._id
-                reply = await self._request("GET", tuple(self._stream_fields()), b"", self._changed)
+                reply = await self._request(
+                    "GET", tuple(self._stream_fields()), b"", self._write_change
+                )
                 if reply.status == _LOST and reply.refusal is None:
                     await self._renew(session)
                 elif reply.status in _REFUSED:
@@ -186,7 +189,8 @@ class ToolSession:
         if is_value(self._place):
             yield "Last-Event-ID", self._place
 
-    def _changed(self, place: str, data: bytes) -> None:
+    def _write_change(self, place: str, data: bytes) -> None:
+        """Write a message of the server's own stream, and note its place there."""
         self._place = place
         self._write(one_line(data))
 

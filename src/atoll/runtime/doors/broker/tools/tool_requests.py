@@ -32,7 +32,7 @@ async def send_once_reachable(
     it. End the exchange when that takes too long."""
     try:
         async with asyncio.timeout(WAIT_SECONDS):
-            outbound = await _open(exchange, find, connections)
+            outbound = await _open_connection(exchange, find, connections)
     except TimeoutError:
         message = "Atoll's control plane is away, so this was not sent: call again in a while"
         exchange.fail(Refusal(502, "upstream_unreachable", message))
@@ -42,7 +42,7 @@ async def send_once_reachable(
         exchange.asked()
 
 
-async def _open(
+async def _open_connection(
     exchange: Exchange, find: FindRoute, connections: UpstreamConnections
 ) -> Outbound | None:
     """Return an open connection, None when the exchange has ended meanwhile."""

@@ -44,7 +44,9 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
     if as_json:
         show_json({"agents": [agent_facts(program) for program in shelved]})
     else:
-        show_table(("AGENT", "INSTALLED", "PINNED", "FROM"), [_row(program) for program in shelved])
+        show_table(
+            ("AGENT", "INSTALLED", "PINNED", "FROM"), [_agent_row(program) for program in shelved]
+        )
 
 
 @needs(LOCAL)
@@ -141,7 +143,7 @@ def _shelf(invocation: Invocation) -> "AgentShelf":
     return invocation.host().agents(invocation.home.absolute())
 
 
-def _row(program: "InstalledAgent") -> tuple[str, ...]:
+def _agent_row(program: "InstalledAgent") -> tuple[str, ...]:
     package = program.agent.package
     here = ", ".join(program.versions) or ("on this host" if program.on_host else "-")
     return (

@@ -62,7 +62,7 @@ def login(
     if provider is not None:
         body["provider"] = provider
     if how == "key":
-        body["api_key"] = _text(f"API key of {agent}")
+        body["api_key"] = _read_hidden_input(f"API key of {agent}")
     agent_login = _complete(logins, logins.begin(body))
     if use:
         agent_login = logins.turn(agent_login.id, in_use=True)
@@ -110,7 +110,7 @@ def logins_(
         show_json({"logins": [entry.value for entry in listing.logins]})
     elif listing.logins:
         header = ("LOGIN", "AGENT", "METHOD", "STATUS", "IN USE", "TOKEN", "EXPOSED TO")
-        show_table(header, map(_row, listing.logins))
+        show_table(header, map(_login_row, listing.logins))
     else:
         note("no logins: atoll agent login")
 
@@ -181,7 +181,7 @@ def _complete(logins: AgentLogins, begun: AgentLogin) -> AgentLogin:
     if begun.method == LoginMethod.BROWSER:
         note(f"open {clean(begun.page)}")
         note("log in, and paste the whole address that the browser ends at")
-        agent_login = logins.paste(begun.id, _text("Address"))
+        agent_login = logins.paste(begun.id, _read_hidden_input("Address"))
     elif begun.status == "pending":
         note(f"open {clean(begun.page)} and enter the code {clean(begun.user_code)}")
     return _await_ready(logins, agent_login)
@@ -199,7 +199,7 @@ def _await_ready(
     return agent_login
 
 
-def _text(name: str) -> str:
+def _read_hidden_input(name: str) -> str:
     """Read a hidden prompt, or one line of standard input."""
     if sys.stdin.isatty():
         prompted: str = click.prompt(name, hide_input=True, err=True)
@@ -213,7 +213,7 @@ def _text(name: str) -> str:
     return text
 
 
-def _row(entry: AgentLogin) -> tuple[str, ...]:
+def _login_row(entry: AgentLogin) -> tuple[str, ...]:
     methods = {number: name for name, number in _METHODS.items()}
     method = methods.get(entry.method, str(entry.method))
     if entry.provider:

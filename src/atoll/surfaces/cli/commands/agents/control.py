@@ -184,7 +184,7 @@ def cards(
         show_json(page.value)
         return
     for card in page.cards:
-        say(_line(card))
+        say(_card_line(card))
 
 
 @needs("agent.use")
@@ -213,7 +213,7 @@ def answer(
     if as_json:
         show_json(done.value)
     else:
-        say(_line(done))
+        say(_card_line(done))
 
 
 CONTROLS = (start, begin, pause, resume, interrupt, stop, ask, cards, answer)
@@ -263,7 +263,7 @@ def _show(agent: Agent, *, as_json: bool) -> None:
     say(f"{agent.agent} {agent.id} is {agent.agent_state}{turn}")
 
 
-def _line(card: Card) -> str:
+def _card_line(card: Card) -> str:
     """Return one card on one line, with its options when it waits."""
     words = " ".join(filter(None, (card.title, card.text)))
     line = f"{card.id}  {card.kind}  {card.state}  {' '.join(words.split())}"

@@ -34,10 +34,10 @@ def show(approval: Approval) -> None:
     """Show one request, as every surface shows it."""
     times = approval.times
     again = f", asked {times} times" if times > 1 else ""
-    say(f"{approval.approval_id}  {approval.state}{_since(approval)}{again}")
+    say(f"{approval.approval_id}  {approval.state}{_age_phrase(approval)}{again}")
     for line in approval.lines:
         say(f"  {line}")
 
 
-def _since(approval: Approval) -> str:
+def _age_phrase(approval: Approval) -> str:
     return f", {age(approval.asked_at)} ago"

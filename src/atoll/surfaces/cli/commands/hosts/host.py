@@ -130,7 +130,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
     if as_json:
         show_json(listing.value)
         return
-    rows = [_row(host) for host in listing.hosts]
+    rows = [_host_row(host) for host in listing.hosts]
     show_table(("HOST", "KIND", "STATE", "SANDBOXES", "CORES", "MEMORY", "REGION", "ADDRESS"), rows)
 
 
@@ -309,7 +309,7 @@ def _label(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _row(host: Host) -> tuple[str, ...]:
+def _host_row(host: Host) -> tuple[str, ...]:
     used, most = host.used, host.capacity
     return (
         host.name,

@@ -44,7 +44,7 @@ def list_entries(invocation: Invocation, *, after: int | None, limit: int, as_js
         show_json(answered.value)
         return
     for entry in answered.entries:
-        say(_line(entry))
+        say(_entry_line(entry))
 
 
 @needs("audit.read")
@@ -134,7 +134,7 @@ def _lines_of(file: str) -> Iterator[bytes]:
         raise Invalid(f"{file} cannot be read: {error.strerror}") from error
 
 
-def _line(entry: AuditEntry) -> str:
+def _entry_line(entry: AuditEntry) -> str:
     who = f"{entry.actor_kind}:{entry.actor_id}"
     came = [entry.address, f"token {entry.token_id}" if entry.token_id else ""]
     facts = details(entry.payload)

@@ -9,7 +9,7 @@ import click
 from atoll.client.client import Client
 from atoll.client.fields import Shape
 from atoll.client.made.events import Event, EventPage, Gap
-from atoll.client.transport import Call, Stream, at, get
+from atoll.client.transport import Call, Stream, api_path, get
 from atoll.domain.errors import Unavailable
 from atoll.surfaces.cli.console.candidates import sandboxes
 from atoll.surfaces.cli.console.event_line import event_line, note_gap
@@ -79,7 +79,7 @@ def _follow(api: Client, query: tuple[tuple[str, str], ...], last: str, *, as_js
     while True:
         place = (("Last-Event-ID", last),) if last else ()
         headers = (("Accept", "text/event-stream"), *place)
-        call = Call("GET", at("events", "stream"), query, headers, timeout=SILENCE_SECONDS)
+        call = Call("GET", api_path("events", "stream"), query, headers, timeout=SILENCE_SECONDS)
         try:
             with api.transport.open(call) as stream:
                 reported = False

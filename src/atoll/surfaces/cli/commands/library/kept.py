@@ -7,7 +7,7 @@ import click
 
 from atoll.client.fields import Json
 from atoll.client.made.library.kept import Kept
-from atoll.client.transport import Call, at
+from atoll.client.transport import Call, api_path
 from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
@@ -73,10 +73,10 @@ def _fetch(invocation: Invocation, kept_id: str, to: Path | None, *, as_json: bo
         raise Invalid(f"{kept_id} is saved work of {named}: `atoll pull {named} --saved` brings it")
     numbers = [int(number) for number in work.bundles]
     bundles = tuple(
-        (number, Call("GET", at("kept", kept_id, "bundle"), (("repo", str(number)),)))
+        (number, Call("GET", api_path("kept", kept_id, "bundle"), (("repo", str(number)),)))
         for number in numbers
     )
-    source = WorkSource(Call("GET", at("kept", kept_id, "archive")), work.bytes, bundles)
+    source = WorkSource(Call("GET", api_path("kept", kept_id, "archive")), work.bytes, bundles)
     record = write_down(invocation, work.sandbox_name, source, to=to)
     if as_json:
         show_json(record.value())

@@ -7,7 +7,7 @@ import click
 
 from atoll.client.made.library.profiles import Profile, ProfileList
 from atoll.client.made.sandboxes.views import ProfileName
-from atoll.client.transport import Call, at, get
+from atoll.client.transport import Call, api_path, get
 from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import LOCAL, Invocation, needs, pass_invocation
@@ -34,11 +34,11 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
         show_json(answered.value)
     else:
         profiles = sorted(answered.profiles, key=lambda profile: bool(profile.obstacle))
-        rows = [_row(profile) for profile in profiles]
+        rows = [_profile_row(profile) for profile in profiles]
         show_table(("PROFILE", "VERSION", "BACKEND", "AGENT", "DESCRIPTION"), rows)
 
 
-def _row(profile: Profile) -> tuple[str, ...]:
+def _profile_row(profile: Profile) -> tuple[str, ...]:
     return (
         profile.id,
         profile.version,
@@ -83,7 +83,7 @@ def save(invocation: Invocation, file: Path, *, as_json: bool) -> None:
     # Checked here first: the same words, with line and field, without a server.
     profile = read_profile(text)
     headers = (("Content-Type", "application/yaml"),)
-    call = Call("PUT", at("profiles", profile.id), (), headers, text.encode())
+    call = Call("PUT", api_path("profiles", profile.id), (), headers, text.encode())
     answered = invocation.api().transport.read(ProfileName, call)
     if as_json:
         show_json(answered.value)
@@ -103,7 +103,7 @@ def delete(invocation: Invocation, profile: str, *, version: str | None, yes: bo
     if not confirm(f"Delete {what}?", yes=yes):
         raise click.exceptions.Exit(FAILED)
     query = (("version", version),) if version else ()
-    invocation.api().transport.call(Call("DELETE", at("profiles", profile), query))
+    invocation.api().transport.call(Call("DELETE", api_path("profiles", profile), query))
     say(f"deleted {what}")
 
 

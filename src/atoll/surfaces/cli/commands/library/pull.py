@@ -136,7 +136,7 @@ def _bring(
         note(f"{name} has no commits that your checkout lacks")
         pulled = PulledBranch(into or "", "", 0, ())
     if as_json:
-        show_json(_value(pulled))
+        show_json(_branch_json(pulled))
     elif pulled.commit:
         _print_branch(pulled)
         for path in lacking_submodules(checkout, pulled.commit):
@@ -174,7 +174,7 @@ def _bring_held_push(
         return
     pulled = bring_pushed(api, name, checkout, wanted=wanted, into=into)
     if as_json:
-        show_json(_value(pulled))
+        show_json(_branch_json(pulled))
     else:
         _print_branch(pulled)
 
@@ -186,7 +186,7 @@ def _bring_saved(
     brought = bring_saved(api, name, checkout, wanted=wanted)
     if as_json:
         whole: list[Json] = [work.kept_id for work in saved if work.tree]
-        show_json({"saved": [_value(branch) for branch in brought], "trees": whole})
+        show_json({"saved": [_branch_json(branch) for branch in brought], "trees": whole})
     else:
         print_saved(name, saved, brought)
 
@@ -209,7 +209,7 @@ def _bring_back(
         note("nothing changed inside")
 
 
-def _value(pulled: PulledBranch) -> dict[str, Json]:
+def _branch_json(pulled: PulledBranch) -> dict[str, Json]:
     return {
         "branch": pulled.branch,
         "commit": pulled.commit or None,

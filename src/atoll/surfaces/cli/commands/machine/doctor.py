@@ -44,7 +44,7 @@ def command(
     machine = invocation.host()
     findings = list(machine.doctor(place, public=True) if public else machine.doctor(place))
     if as_json:
-        values: list[Json] = [_value(finding) for finding in findings]
+        values: list[Json] = [_finding_json(finding) for finding in findings]
         show_json({"findings": values})
     else:
         for finding in findings:
@@ -71,7 +71,7 @@ def _sandbox(invocation: Invocation, name: str, *, as_json: bool) -> None:
         click.echo(f"{paint('warn', 6)}{'wall':<22}{clean(note)}")
 
 
-def _value(finding: Finding) -> dict[str, Json]:
+def _finding_json(finding: Finding) -> dict[str, Json]:
     return {
         "name": finding.name,
         "level": finding.level,

@@ -37,9 +37,9 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
     """List the roots that are here."""
     trees = list(_shelf(invocation).list())
     if as_json:
-        show_json({"images": [_value(tree) for tree in trees]})
+        show_json({"images": [_tree_json(tree) for tree in trees]})
     else:
-        show_table(("IMAGE", "SIZE", "FILES", "DIGEST"), [_row(tree) for tree in trees])
+        show_table(("IMAGE", "SIZE", "FILES", "DIGEST"), [_tree_row(tree) for tree in trees])
 
 
 @needs(LOCAL)
@@ -125,7 +125,7 @@ def _shelf(invocation: Invocation) -> "ImageShelf":
 
 def _show(trees: "Sequence[Tree]", what: str, *, as_json: bool) -> None:
     if as_json:
-        show_json({"images": [_value(tree) for tree in trees]})
+        show_json({"images": [_tree_json(tree) for tree in trees]})
         return
     for tree in trees:
         say(f"{what} {tree.name}")
@@ -133,7 +133,7 @@ def _show(trees: "Sequence[Tree]", what: str, *, as_json: bool) -> None:
             note(f"atoll: left out {tree.left_out} devices, pipes or sockets")
 
 
-def _value(tree: "Tree") -> dict[str, Json]:
+def _tree_json(tree: "Tree") -> dict[str, Json]:
     return {
         "name": tree.name,
         "path": tree.path,
@@ -145,6 +145,6 @@ def _value(tree: "Tree") -> dict[str, Json]:
     }
 
 
-def _row(tree: "Tree") -> tuple[str, ...]:
+def _tree_row(tree: "Tree") -> tuple[str, ...]:
     size = f"{tree.bytes / MIB:.0f} MiB" if tree.bytes else "-"
     return (tree.name, size, str(tree.files or "-"), (tree.digest or "-")[:19])

@@ -35,7 +35,7 @@ def command(invocation: Invocation, *, browse: bool, url: str | None, as_json: b
             note(f"from another machine: {answered.outside_url}")
         note("valid once, within ten minutes")
     if browse:
-        _open(link)
+        _open_in_browser(link)
 
 
 def _log_in(invocation: Invocation, url: str, *, browse: bool) -> None:
@@ -49,12 +49,12 @@ def _log_in(invocation: Invocation, url: str, *, browse: bool) -> None:
     say(begun.url)
     note(f"open it, log in, and confirm the code {begun.code}; it is valid for ten minutes")
     if browse:
-        _open(begun.url)
+        _open_in_browser(begun.url)
     login.save(invocation.home, login.wait(begun))
     note(f"logged in at {server.url}; `atoll logout` ends it")
 
 
-def _open(link: str) -> None:
+def _open_in_browser(link: str) -> None:
     import webbrowser
 
     if not webbrowser.open(link):

@@ -11,7 +11,7 @@ from atoll.client.organizations import Organizations
 from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.commands.people.share import LOCAL_ONLY
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
-from atoll.surfaces.cli.console.moments import until
+from atoll.surfaces.cli.console.moments import moment_with_time_left
 from atoll.surfaces.cli.console.options import duration, json_option, utc_option, yes_option
 from atoll.surfaces.cli.console.output import confirm, note, say, show_json, show_table
 from atoll.surfaces.cli.console.references import INVITATION, pick_id
@@ -109,7 +109,7 @@ def members(invocation: Invocation, *, org: str | None, as_json: bool) -> None:
     if as_json:
         show_json(listing.value)
     else:
-        rows = [_row(member) for member in listing.members]
+        rows = [_member_row(member) for member in listing.members]
         show_table(("MEMBER", "ROLE", "KIND", "NAME", "EMAIL", "GROUPS"), rows)
 
 
@@ -145,9 +145,8 @@ def invite(
         return
     say(made.url)
     whoever = "with one, whoever" if _note_missing_provider(organizations) else "whoever"
-    note(
-        f"{whoever} opens it and logs in becomes {made.role}, until {until(made.expires_at)}, once"
-    )
+    until = moment_with_time_left(made.expires_at)
+    note(f"{whoever} opens it and logs in becomes {made.role}, until {until}, once")
     if made.local_only:
         note(LOCAL_ONLY)
 
@@ -169,7 +168,7 @@ def invitations(invocation: Invocation, *, org: str | None, as_json: bool) -> No
         (
             invitation.invitation_id,
             invitation.role,
-            until(invitation.expires_at),
+            moment_with_time_left(invitation.expires_at),
             invitation.email or "-",
         )
         for invitation in listing.invitations
@@ -307,7 +306,13 @@ def waiting(invocation: Invocation, *, org: str | None, as_json: bool) -> None:
         show_json(listing.value)
         return
     rows = [
-        (sandbox.sandbox_id, sandbox.name, sandbox.state, sandbox.owner, until(sandbox.expires_at))
+        (
+            sandbox.sandbox_id,
+            sandbox.name,
+            sandbox.state,
+            sandbox.owner,
+            moment_with_time_left(sandbox.expires_at),
+        )
         for sandbox in listing.sandboxes
     ]
     show_table(("SANDBOX", "NAME", "STATE", "OF", "EXPIRES"), rows)
@@ -337,7 +342,7 @@ def _organizations(invocation: Invocation) -> Organizations:
     return Organizations(invocation.api().transport)
 
 
-def _row(member: Member) -> tuple[str, ...]:
+def _member_row(member: Member) -> tuple[str, ...]:
     return (
         member.member_id,
         member.role,

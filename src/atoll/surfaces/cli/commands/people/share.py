@@ -4,7 +4,7 @@ import click
 
 from atoll.client.made.people.shares import Role, Share, ShareBody
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
-from atoll.surfaces.cli.console.moments import until
+from atoll.surfaces.cli.console.moments import moment_with_time_left
 from atoll.surfaces.cli.console.options import (
     duration,
     json_option,
@@ -86,7 +86,8 @@ def new(
         return
     say(made.link)
     may = "watch and type" if role == "controller" else "watch"
-    note(f"anyone who has it may {may} until {until(made.expires_at)}; it is not shown again")
+    until = moment_with_time_left(made.expires_at)
+    note(f"anyone who has it may {may} until {until}; it is not shown again")
     if made.local_only:
         note(LOCAL_ONLY)
 
@@ -103,7 +104,7 @@ def list_(invocation: Invocation, name: str, *, as_json: bool) -> None:
     if as_json:
         show_json(answered.value)
     else:
-        rows = [_row(share) for share in answered.shares]
+        rows = [_share_row(share) for share in answered.shares]
         show_table(("LINK", "ROLE", "OPENS", "GUESTS", "EXPIRES", "LABEL"), rows)
 
 
@@ -125,12 +126,12 @@ def remove(invocation: Invocation, name: str, links: tuple[str, ...]) -> None:
     several.end()
 
 
-def _row(share: Share) -> tuple[str, ...]:
+def _share_row(share: Share) -> tuple[str, ...]:
     return (
         share.share_id,
         share.role,
         share.recording_id or share.terminal_id or "all",
         ", ".join(share.guest_names) or str(share.guests),
-        until(share.expires_at),
+        moment_with_time_left(share.expires_at),
         share.name or "-",
     )

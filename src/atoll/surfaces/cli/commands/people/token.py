@@ -5,7 +5,7 @@ import click
 from atoll.client.made.people.tokens import PatBody, Token, TokenList, Tokens
 from atoll.surfaces.cli.console.candidates import complete_from
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
-from atoll.surfaces.cli.console.moments import age, until
+from atoll.surfaces.cli.console.moments import age, moment_with_time_left
 from atoll.surfaces.cli.console.options import duration, json_option, sandbox_option, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
 from atoll.surfaces.cli.console.references import TOKEN, pick_id
@@ -59,7 +59,9 @@ def new(
         show_json(made.value)
         return
     say(made.token)
-    note(f"{made.id} is valid until {until(made.expires_at)}; it is not shown again")
+    note(
+        f"{made.id} is valid until {moment_with_time_left(made.expires_at)}; it is not shown again"
+    )
 
 
 @needs("token.manage")
@@ -75,7 +77,7 @@ def list_(invocation: Invocation, *, account: str | None, as_json: bool) -> None
         show_json(answered.value)
     else:
         header = ("TOKEN", "NAME", "MAY", "SANDBOX", "USED", "EXPIRES")
-        show_table(header, [_row(token) for token in answered.tokens])
+        show_table(header, [_token_row(token) for token in answered.tokens])
 
 
 @needs("token.manage")
@@ -126,7 +128,7 @@ def _tokens(invocation: Invocation) -> Tokens:
     return Tokens(invocation.api().transport)
 
 
-def _row(token: Token) -> tuple[str, ...]:
+def _token_row(token: Token) -> tuple[str, ...]:
     some = token.capabilities[:_SHOWN_CAPABILITIES]
     more = len(token.capabilities) - len(some)
     return (
@@ -135,5 +137,5 @@ def _row(token: Token) -> tuple[str, ...]:
         ", ".join(some) + (f" and {more} more" if more else ""),
         token.sandbox_id or "-",
         f"{age(token.used_at)} ago" if token.used_at else "never",
-        until(token.expires_at),
+        moment_with_time_left(token.expires_at),
     )

@@ -27,12 +27,12 @@ def command(invocation: Invocation, *, as_json: bool) -> None:
         return
     say(f"{me.name} ({me.id})")
     if organizations:
-        rows = [_row(organization, me) for organization in organizations]
+        rows = [_organization_row(organization, me) for organization in organizations]
         show_table(("ORGANIZATION", "ROLE", "NAME", ""), rows)
     else:
         note("you are a member of no organization yet")
 
 
-def _row(organization: Organization, me: Me) -> tuple[str, ...]:
+def _organization_row(organization: Organization, me: Me) -> tuple[str, ...]:
     here = "this one" if organization.organization_id == me.org_id else ""
     return (organization.slug, organization.role, organization.name, here)

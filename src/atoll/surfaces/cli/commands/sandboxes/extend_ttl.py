@@ -3,7 +3,7 @@
 import click
 
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
-from atoll.surfaces.cli.console.moments import until
+from atoll.surfaces.cli.console.moments import moment_with_time_left
 from atoll.surfaces.cli.console.options import duration, json_option, sandbox_argument, utc_option
 from atoll.surfaces.cli.console.output import say, show_json
 from atoll.surfaces.cli.console.waiting import name_of
@@ -26,6 +26,6 @@ def command(invocation: Invocation, name: str, ttl: str, *, as_json: bool) -> No
         show_json(sandbox.value)
     else:
         retained_until = sandbox.retained_until
-        lives = f"lives until {until(sandbox.expires_at)}"
-        end = f"is kept until {until(retained_until)}" if retained_until else lives
+        lives = f"lives until {moment_with_time_left(sandbox.expires_at)}"
+        end = f"is kept until {moment_with_time_left(retained_until)}" if retained_until else lives
         say(f"{name_of(sandbox)} {end}")

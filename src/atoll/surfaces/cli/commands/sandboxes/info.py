@@ -12,7 +12,7 @@ from atoll.domain.errors import AtollError
 from atoll.domain.logins.agent_login import NAMED_LOGIN
 from atoll.domain.size import MIB
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
-from atoll.surfaces.cli.console.moments import since, until
+from atoll.surfaces.cli.console.moments import moment_with_age, moment_with_time_left
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument, utc_option
 from atoll.surfaces.cli.console.output import clean, paint, show_json
 from atoll.surfaces.cli.console.requirements import missing_parts
@@ -43,7 +43,7 @@ def command(invocation: Invocation, name: str | None, *, as_json: bool) -> None:
     click.echo(f"{'name':<{WIDTH}}{clean(name_of(sandbox))}")
     click.echo(f"{'state':<{WIDTH}}{paint(clean(sandbox.state))}{_reason(sandbox)}")
     lines = [
-        *_lines(sandbox),
+        *_fact_lines(sandbox),
         *_agent_lines(sandbox),
         *_process_lines(left),
         ("runtime", _usage(left)),
@@ -140,7 +140,7 @@ def _reason(sandbox: Sandbox) -> str:
     return f"  ({clean(reason)})" if reason else ""
 
 
-def _lines(sandbox: Sandbox) -> list[tuple[str, str]]:
+def _fact_lines(sandbox: Sandbox) -> list[tuple[str, str]]:
     profile = sandbox.profile
     generation = sandbox.generation
     lines = [
@@ -156,11 +156,11 @@ def _lines(sandbox: Sandbox) -> list[tuple[str, str]]:
         ("made inside", sandbox.parent),
         ("wall", _wall(sandbox.isolation)),
         ("network", sandbox.network_mode),
-        ("created", since(sandbox.created_at)),
-        ("last active", since(sandbox.last_active_at)),
-        ("expires", until(sandbox.expires_at)),
+        ("created", moment_with_age(sandbox.created_at)),
+        ("last active", moment_with_age(sandbox.last_active_at)),
+        ("expires", moment_with_time_left(sandbox.expires_at)),
         ("ends soon", end_notice(sandbox)),
-        ("kept until", until(sandbox.retained_until)),
+        ("kept until", moment_with_time_left(sandbox.retained_until)),
     ]
     lines += [("missing", note) for note in sandbox.isolation.degraded]
     lines += [("exposed", _exposure(name)) for name in sandbox.exposed_secrets]

@@ -48,7 +48,7 @@ def show(invocation: Invocation, name: str, *, as_json: bool) -> None:
     for opening in network.withheld:
         text = f"{opening.field} {opening.text}: beyond {opening.whose}"
         click.echo(f"{'withheld':<12}{clean(text)}")
-    rows = [_row(rule) for rule in network.rules]
+    rows = [_rule_row(rule) for rule in network.rules]
     if rows:
         show_table(("HOST", "PORTS", "REQUESTS", "FROM"), rows)
 
@@ -158,6 +158,6 @@ def _show_switched(name: str, network: Network, *, as_json: bool) -> None:
     say(f"{clean(name)}: {network.mode}, {count} rule{'' if count == 1 else 's'}")
 
 
-def _row(rule: Rule) -> tuple[str, ...]:
+def _rule_row(rule: Rule) -> tuple[str, ...]:
     requests = " ".join([*rule.methods, *rule.paths])
     return (rule.host, ",".join(map(str, rule.ports)), requests or "-", rule.origin)

@@ -51,12 +51,12 @@ def command(
     states = (*OVER, "stopped") if stopped else OVER
     api = invocation.api()
     rows = api.sandboxes.list(states=states)
-    sandboxes = [row for row in rows if row.state in states and _idle(row) >= least]
+    sandboxes = [row for row in rows if row.state in states and _idle_seconds(row) >= least]
     if not sandboxes:
         _show(sandboxes, as_json=as_json)
         return
     if not as_json:
-        show_table(("NAME", "STATE", "SINCE"), [_row(sandbox) for sandbox in sandboxes])
+        show_table(("NAME", "STATE", "SINCE"), [_sandbox_row(sandbox) for sandbox in sandboxes])
     works = [find_unpulled(api, sandbox) for sandbox in sandboxes]
     for work in works:
         print_work(work, gone=True)
@@ -127,9 +127,9 @@ def _seconds(text: str) -> int:
         raise click.BadParameter(str(problem), param_hint="--older-than") from problem
 
 
-def _idle(sandbox: Sandbox) -> int:
+def _idle_seconds(sandbox: Sandbox) -> int:
     return seconds_since(sandbox.updated_at) or 0
 
 
-def _row(sandbox: Sandbox) -> tuple[str, str, str]:
+def _sandbox_row(sandbox: Sandbox) -> tuple[str, str, str]:
     return name_of(sandbox), sandbox.state, age(sandbox.updated_at)

@@ -107,14 +107,14 @@ def set_(
         body["remote"] = at or GITHUB
     elif at is not None:
         raise Invalid("--at is the address of a --forge: name that, too")
-    body["kind"] = _kind(body, custom=custom, expose=expose)
+    body["kind"] = _choose_kind(body, custom=custom, expose=expose)
     body["broker_protected"] = not expose
     if _note_look_alikes(body):
         if not confirm("Is this the host you mean?", yes=yes):
             raise click.exceptions.Exit(FAILED)
         body["look_alike"] = True
     _check_provider(body.get("provider"))
-    body["value"] = _value(name)
+    body["value"] = _read_secret_value(name)
     answered = invocation.api().secrets.set(name, body)
     if as_json:
         show_json(answered.value)
@@ -134,7 +134,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
     if as_json:
         show_json(answered.value)
         return
-    rows = [_row(secret) for secret in answered.secrets]
+    rows = [_secret_row(secret) for secret in answered.secrets]
     if rows:
         show_table(("NAME", "FOR", "ENV", "SCOPE", "VERSION", "ENDS IN", "FINGERPRINT"), rows)
     else:
@@ -149,7 +149,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
 @pass_invocation
 def rotate(invocation: Invocation, name: str, *, scope: str | None, as_json: bool) -> None:
     """Rotate the value of NAME, in every running sandbox at once."""
-    answered = invocation.api().secrets.rotate(name, _value(name), scope=scope or None)
+    answered = invocation.api().secrets.rotate(name, _read_secret_value(name), scope=scope or None)
     if as_json:
         show_json(answered.value)
     else:
@@ -181,8 +181,8 @@ def _check_provider(name: str | None) -> None:
         )
 
 
-def _kind(body: SecretBody, *, custom: bool, expose: bool) -> SecretKind:
-    """Return the one use that was named. Raises `Invalid`."""
+def _choose_kind(body: SecretBody, *, custom: bool, expose: bool) -> SecretKind:
+    """Return the kind that the options name. Raises `Invalid` when they name several."""
     provider, forge = bool(body.get("provider")), bool(body.get("forge"))
     git, vendor = bool(body.get("remote")) and not forge, bool(body.get("extension"))
     if custom + provider + git + forge + vendor > 1:
@@ -211,7 +211,7 @@ def _note_look_alikes(body: SecretBody) -> bool:
     return bool(pairs)
 
 
-def _value(name: str) -> str:
+def _read_secret_value(name: str) -> str:
     """Read a hidden prompt, or standard input without one line end at its end."""
     if sys.stdin.isatty():
         prompted: str = click.prompt(f"Value of {name}", hide_input=True, err=True)
@@ -237,7 +237,7 @@ def _summary(secret: Secret) -> str:
     return f"{secret.name} (version {secret.version}{ends})"
 
 
-def _row(secret: Secret) -> tuple[str, ...]:
+def _secret_row(secret: Secret) -> tuple[str, ...]:
     exposed = "" if secret.broker_protected else " EXPOSED"
     about = secret.provider or secret.remote or secret.extension or ", ".join(secret.hosts)
     return (

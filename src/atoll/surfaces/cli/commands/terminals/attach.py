@@ -227,10 +227,10 @@ def attach_here(
     path = f"/sessions/{quote(held.terminal_id, safe='')}/attach"
     target = TerminalTarget("", held.terminal_id, name, path=path)
 
-    def gone() -> str:
+    def loss_reason() -> str:
         return "" if folder.terminal() == held else f"the terminal of {name} was given back"
 
-    place = _Place(target, lambda: server, gone, fresh=True)
+    place = _Place(target, lambda: server, loss_reason, fresh=True)
     return _report_ending(_attach(place, options, tty), f"atoll worker take {name}")
 
 

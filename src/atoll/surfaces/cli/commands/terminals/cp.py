@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 import click
 
 from atoll.client.client import Client
-from atoll.client.transport import Call, Stream, at
+from atoll.client.transport import Call, Stream, api_path
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.files.outgoing_file import FileDecision, judge
 from atoll.domain.size import spelled_size
@@ -94,7 +94,7 @@ def _fetch(
         _check(place, landing, size=whole)
     call = Call(
         "GET",
-        at("sandboxes", place.sandbox, "files", "archive" if folder else "content"),
+        api_path("sandboxes", place.sandbox, "files", "archive" if folder else "content"),
         (*_path(place), *query),
         (("Accept", "*/*"),),
     )

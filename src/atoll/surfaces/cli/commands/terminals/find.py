@@ -64,13 +64,13 @@ def command(
         elif file.type == "end":
             _end(file)
         else:
-            say(_line(file))
+            say(_grep_line(file))
         count += file.type != "end"
     if not count:
         raise click.exceptions.Exit(FAILED)
 
 
-def _line(file: FoundFile) -> str:
+def _grep_line(file: FoundFile) -> str:
     """Return the path, and the line as grep prints it."""
     if file.type == "name":
         return file.path

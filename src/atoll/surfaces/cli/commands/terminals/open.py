@@ -18,7 +18,7 @@ from types import FrameType
 import click
 
 from atoll.client.client import Client
-from atoll.client.transport import Call, at
+from atoll.client.transport import Call, api_path
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound
 from atoll.domain.files.outgoing_file import is_own_folder
 from atoll.domain.network.forwarded_port import MOST_PORT, read_port
@@ -105,7 +105,7 @@ def _forward(invocation: Invocation, name: str, ports: list[int], local: int) ->
 
 
 def _content(api: Client, place: SandboxPath) -> bytes:
-    path = at("sandboxes", place.sandbox, "files", "content")
+    path = api_path("sandboxes", place.sandbox, "files", "content")
     data = bytearray()
     with api.transport.open(
         Call("GET", path, (("path", place.path),), (("Accept", "*/*"),))

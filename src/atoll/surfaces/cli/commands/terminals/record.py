@@ -123,12 +123,12 @@ def _list(api: Client, name: str, *, as_json: bool) -> None:
     if as_json:
         show_json(listing.value)
         return
-    rows = [_row(each) for each in listing.recordings]
+    rows = [_recording_row(each) for each in listing.recordings]
     heads = ("RECORDING", "TERMINAL", "NAME", "STATE", "BY", "STARTED", "SECONDS", "KIB")
     show_table(heads, rows)
 
 
-def _row(each: Recording) -> tuple[str, ...]:
+def _recording_row(each: Recording) -> tuple[str, ...]:
     seconds = each.value.get("seconds")
     shown = f"{seconds:.0f}" if isinstance(seconds, int | float) else ""
     size = str(each.bytes // 1024 + 1)

@@ -42,7 +42,7 @@ def command() -> None:
 @pass_invocation
 def link(invocation: Invocation, desktop: str | None, *, as_json: bool) -> None:
     """Link this machine: your workers may run here while `atoll desktop run` does."""
-    linked = _desktops(invocation).link(desktop or _here())
+    linked = _desktops(invocation).link(desktop or _machine_name())
     if as_json:
         show_json(linked.value)
     else:
@@ -55,7 +55,7 @@ def link(invocation: Invocation, desktop: str | None, *, as_json: bool) -> None:
 @pass_invocation
 def unlink(invocation: Invocation, desktop: str | None) -> None:
     """Unlink a machine: what its workers still say is refused, their files stay."""
-    name = desktop or _here()
+    name = desktop or _machine_name()
     _desktops(invocation).unlink(name)
     say(f"{name} is not linked any more")
 
@@ -129,7 +129,7 @@ def run(
     if wall.isolation.weak:
         note(f"isolation: weak ({'; '.join(wall.isolation.degraded)})")
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(invocation, desktop or _here(), wall))
+        asyncio.run(_serve(invocation, desktop or _machine_name(), wall))
 
 
 async def _serve(invocation: Invocation, name: str, wall: LocalWall) -> None:
@@ -178,7 +178,7 @@ def _wall(desktop: Desktop) -> str:
     return f"{wall.level} (weak)" if wall.weak else wall.level
 
 
-def _here() -> str:
+def _machine_name() -> str:
     """Return the name of this machine, as a desktop can be called."""
     name = re.sub(r"[^a-z0-9-]+", "-", socket.gethostname().lower().partition(".")[0]).strip("-")
     return name[:40] or "desktop"

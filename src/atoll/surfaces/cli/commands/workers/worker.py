@@ -23,7 +23,7 @@ from atoll.surfaces.cli.commands.workers.worker_hold import HOLD
 from atoll.surfaces.cli.commands.workers.worker_talk import TALK, worker_argument
 from atoll.surfaces.cli.console.candidates import profiles
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
-from atoll.surfaces.cli.console.moments import since
+from atoll.surfaces.cli.console.moments import moment_with_age
 from atoll.surfaces.cli.console.options import duration, json_option, sandbox_option, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
 from atoll.surfaces.cli.create.route_options import MODES
@@ -240,7 +240,7 @@ def _show(worker: Worker) -> None:
         "kept": f"{worker.teardown.retain_for} after a stop",
         "removed": ", ".join(worker.torn_down.removed),
         "left over": ", ".join(worker.torn_down.leftovers),
-        "created": since(worker.created_at),
+        "created": moment_with_age(worker.created_at),
     }
     if worker.teardown.policy == "immediate":
         lines["kept"] = "removed at a stop"

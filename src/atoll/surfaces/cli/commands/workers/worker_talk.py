@@ -103,7 +103,7 @@ def request(
     wanted: WorkerRequestFields = {
         "request_id": number or new_request_id(),
         "method": method,
-        "params": _object(params, "PARAMS"),
+        "params": _parse_object(params, "PARAMS"),
     }
     workers = Workers(invocation.api().transport)
     receipt = workers.request(worker, wanted, wait_ms=seconds * 1000)
@@ -126,7 +126,7 @@ def answer(
     """Answer a question of the agent, by the id that `follow` shows."""
     if (decision is None) == (result is None):
         raise click.UsageError("an answer is --decision or --result: give one of them.")
-    body = {"decision": decision} if result is None else _object(result, "--result")
+    body = {"decision": decision} if result is None else _parse_object(result, "--result")
     Workers(invocation.api().transport).answer(worker, question, body)
     say(f"answered {question}")
 
@@ -232,8 +232,8 @@ def _check_end(params: Mapping[str, Json]) -> None:
     raise Failed(f"the turn was not completed: {why or ended.get('status')}")
 
 
-def _object(text: str | None, name: str) -> dict[str, object]:
-    """Return a JSON object that somebody typed. Raises `Invalid`."""
+def _parse_object(text: str | None, name: str) -> dict[str, object]:
+    """Return the JSON object in an argument. Raises `Invalid`."""
     try:
         params = json.loads(text or "{}")
     except ValueError as problem:
