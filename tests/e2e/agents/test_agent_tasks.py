@@ -6,6 +6,7 @@ Codex and Claude Code run in the tier `agents`, the others in its slow part.
 """
 
 import asyncio
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from atoll.testing.model_server import REFUSAL
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import CHOICES, TOOLS, World, run, sandbox_for, until_asked
+from tests.e2e.agents.test_agent_control import viewing
 from tests.peers.api import Pauses
 
 pytestmark = [
@@ -48,6 +50,8 @@ async def test_agent_is_at_work_on_its_task_when_the_command_returns(
     await asyncio.to_thread(provide_agent, w.server, agent)
     words = [f"--env={name}={value}" for name, value in CHOICES.get(agent, {}).items()]
     words += ["--instructions", str(tmp_path / "start.md"), "--prompt", "-"]
+    told = await w.api.put("/v1/me/shade", json={"shade": "light"})
+    assert told.status_code == 204, told.text
     sandbox = await sandbox_for(w, agent, repository, *words, said=TASK)
     made = (await w.api.get(f"/v1/sandboxes/{sandbox}")).json()
     assert (made["task"]["state"], made["repos"][0]["branch"]) == (
@@ -57,6 +61,18 @@ async def test_agent_is_at_work_on_its_task_when_the_command_returns(
     await until_asked(w, "Greet it first.", SHOWN)
     (working,) = (await w.api.get(f"/v1/sandboxes/{sandbox}/agents")).json()["agents"]
     assert (working["agent"], working["agent_state"]) == (agent, "running")
+    if agent in FAST:
+        path = f"/v1/sandboxes/{sandbox}/terminals/{working['id']}/attach?read_only=true&since=0"
+        async with viewing(w, path) as looker:
+            # Nobody had looked yet, and its owner's page is light. Claude Code draws once before it
+            # has the answer.
+            await looker.until(lambda seen: sum(_painted(seen.output)) > 3 * 160)
+
+
+def _painted(output: bytearray) -> tuple[int, ...]:
+    """Return the background that a program painted last, red, green and blue."""
+    painted = re.findall(rb"48[;:]2[;:]+(\d+)[;:](\d+)[;:](\d+)", output)
+    return tuple(int(part) for part in painted[-1]) if painted else ()
 
 
 @pytest.mark.parametrize("agent", REPORTING)

@@ -82,6 +82,9 @@ def answer(
         return b"" if palette is None else report_scheme(palette)
     if text.endswith(b"$p"):
         return _answer_mode(text, modes)
+    if text == b"?u":
+        flags = modes.keyboard_alternate if modes.alternate else modes.keyboard_main
+        return b"\x1b[?%du" % (flags[-1] if flags else 0)
     fixed = {
         b"c": b"\x1b[?62;22c",
         b">c": b"\x1b[>1;10;0c",

@@ -164,6 +164,26 @@ async def test_terminal_driver_fits_and_watcher_scales(open_page: OpenPage) -> N
     assert len(terminal.sizes) == fitted + 1
 
 
+async def test_terminal_keys_are_spelled_as_the_program_asks(open_page: OpenPage) -> None:
+    terminal, keyboard = open_page.terminal, open_page.page.keyboard
+    await open_page.notices("You drive")
+    await open_page.type("")
+    await keyboard.press("Shift+Enter")
+    await terminal.received(b"\r")
+    await terminal.print(b"\x1b[>1u\x1b[?u")
+    await terminal.received(b"\x1b[?1u")
+    spelled = (("Shift+Enter", b"\x1b[13;2u"), ("Control+i", b"\x1b[105;5u"), ("b", b"b"))
+    for keys, typed in spelled:
+        await keyboard.press(keys)
+        await terminal.received(typed)
+    await terminal.print(b"\x1b[<uplain")
+    await open_page.sees("plain")
+    terminal.typed.clear()
+    await keyboard.press("Shift+Enter")
+    await terminal.received(b"\r")
+    assert bytes(terminal.typed) == b"\r"
+
+
 async def test_terminal_queries_are_answered_live_by_driver_only(open_page: OpenPage) -> None:
     terminal = open_page.terminal
     await open_page.notices("You drive")

@@ -20,6 +20,8 @@ export function guardAnswers(term: Terminal, mayAnswer: () => boolean): IDisposa
     parser.registerCsiHandler({ prefix: '>', final: 'c' }, swallow),
     parser.registerCsiHandler({ prefix: '=', final: 'c' }, swallow),
     parser.registerCsiHandler({ prefix: '>', final: 'q' }, swallow),
+    // The flags of the kitty keyboard protocol.
+    parser.registerCsiHandler({ prefix: '?', final: 'u' }, swallow),
     // Status and cursor position; modes; window reports.
     parser.registerCsiHandler({ final: 'n' }, swallow),
     parser.registerCsiHandler({ prefix: '?', final: 'n' }, swallow),

@@ -112,6 +112,7 @@ export class TerminalView {
       minimumContrastRatio: leastContrast(),
       scrollback: SCROLLBACK_LINES,
       theme: colours[options.shade],
+      vtExtensions: { kittyKeyboard: true },
       linkHandler: {
         activate: (_, text) => follow(text),
         hover: (_, text) => options.onHover(followable(text)),
