@@ -128,3 +128,13 @@ def test_mention_is_listed_with_its_dashboard_and_dismissed(cli: Cli, server: Sc
     for words in (("answer", "mnt", "yes"), ("dismiss", "q_1")):
         refused = cli("inbox", *words)
         assert refused.code != 0 and "atoll inbox" in refused.err
+
+
+def test_item_is_named_by_its_id_as_its_sandbox_may_ask_something_else_by_now(
+    cli: Cli, server: Scripted
+) -> None:
+    holding(server, item())
+    refused = cli("inbox", "answer", "one", "yes")
+    assert refused.code == 2
+    assert "what waits in one is q_1234: name that" in refused.err
+    assert server.requests("POST", "/v1/inbox/q_1234/answer") == []

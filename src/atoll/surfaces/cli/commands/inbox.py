@@ -120,6 +120,11 @@ def _read_words(api: Client, item: InboxItem) -> str:
 def _find(items: list[InboxItem], name: str) -> InboxItem:
     matches = [item for item in items if item.id == name]
     matches = matches or [item for item in items if item.id.startswith(name)]
+    there = ", ".join(item.id for item in items if item.sandbox_name == name)
+    if there and not matches:
+        raise Invalid(
+            f"what waits in {name} is {there}: name that, so that you answer what you saw"
+        )
     if not matches:
         raise NotFound(f"nothing waits for you as {name!r}: `atoll inbox` shows what does")
     if len(matches) > 1:
