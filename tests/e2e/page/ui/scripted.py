@@ -221,6 +221,8 @@ class ScriptedServer:
             "consumer": dict.fromkeys(("harness", "session_id", "run_id", "job_id"))
             | {"actor": "adm"},
             "task": None,
+            "archived_at": None,
+            "work": None,
             "project": None,
             "reachability": {"runtime": "up", "ssh": None, "tunnel": None},
             "metadata": dict(METADATA),
