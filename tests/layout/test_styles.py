@@ -18,7 +18,8 @@ WEIGHTS = {"regular", "medium", "strong"}
 SHELL = PAGE / "main.tsx"
 """Imports the sheets of every view; the others are fetched with the views that import them."""
 IMPORT = re.compile(r"import '\./([\w/-]+\.css)'")
-CLASS = re.compile(r"\.[\w-]+(?::[\w-]+)?")
+ALONE = re.compile(r"(?!(?:from|to)$)\.?[a-z][\w-]*(?::[\w-]+)?")
+"""A selector of one class or of one element."""
 DECLARATION = re.compile(r"^\s*(font|font-size|font-weight): ([^;]+);", re.MULTILINE)
 SIZE = rf"var\(--(?:{'|'.join(sorted(SIZES))})\)"
 WEIGHT = rf"var\(--(?:{'|'.join(sorted(WEIGHTS))})\)"
@@ -49,20 +50,20 @@ def test_check_of_type_finds_a_stray(stray: str) -> None:
     assert list(_strays(f".card {{\n  {stray}\n}}")) == [stray.rstrip(";")]
 
 
-def _classes(path: Path) -> set[str]:
-    """The classes that a sheet gives a look of their own, wherever they are."""
+def _alone(path: Path) -> set[str]:
+    """The classes and elements whose look a sheet changes wherever they are."""
     text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
     heads = re.findall(r"([^{}]+)\{", text)
     selectors = {one.strip() for head in heads for one in head.split(",")}
-    return {one for one in selectors if CLASS.fullmatch(one)}
+    return {one for one in selectors if ALONE.fullmatch(one)}
 
 
-def test_sheet_of_a_view_changes_no_class_of_another_sheet() -> None:
+def test_sheet_of_a_view_changes_no_part_of_another_sheet() -> None:
     everywhere = {PAGE / name for name in IMPORT.findall(SHELL.read_text())}
     sheets = [path for path in sorted(PAGE.rglob("*.css")) if path.parent.name != "frame"]
     owners = defaultdict(set)
     for path in sheets:
-        for name in _classes(path):
+        for name in _alone(path):
             owners[name].add(path)
     leaks = {
         name: sorted(one.name for one in paths)

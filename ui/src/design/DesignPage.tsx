@@ -3,7 +3,7 @@
 import { contrast, density, motion } from './appearance';
 import { useStore } from '../state/store';
 import { setTheme, theme } from '../state/theme';
-import { MenuButton } from '../components/parts/MenuButton';
+import { Page } from '../components/parts/Page';
 import { Segments } from '../components/parts/Segments';
 import { Blanks, Feedback, Overlays } from './Feedback';
 import { Controls, Fields } from './Controls';
@@ -13,26 +13,20 @@ import './design.css';
 
 export function DesignPage({ onMenu }: { readonly onMenu: () => void }) {
   return (
-    <main className="page" aria-label="Appearance">
-      <div className="page-body design">
-        <header className="page-head">
-          <MenuButton onMenu={onMenu} />
-          <h1>Appearance</h1>
-        </header>
-        <Choices />
-        <p className="quiet">
-          Below is every part that the page is made of, in each of its states, as it looks now.
-        </p>
-        <Foundations />
-        <Controls />
-        <Fields />
-        <Marks />
-        <Navigation />
-        <Blanks />
-        <Feedback />
-        <Overlays />
-      </div>
-    </main>
+    <Page title="Appearance" onMenu={onMenu} className="design">
+      <Choices />
+      <p className="quiet">
+        Below is every part that the page is made of, in each of its states, as it looks now.
+      </p>
+      <Foundations />
+      <Controls />
+      <Fields />
+      <Marks />
+      <Navigation />
+      <Blanks />
+      <Feedback />
+      <Overlays />
+    </Page>
   );
 }
 

@@ -41,7 +41,7 @@ export function PhoneTerminal({ item, onOpen }: PhoneTerminalProps) {
   }, []);
   return (
     <section ref={card}>
-      <h2 className="card-title">
+      <h2 className="board-card-title">
         <Icon name={item.kind === 'agent' ? 'agent' : 'terminal'} />
         {nameOf(item)}
         <span className="spring" />

@@ -1,7 +1,8 @@
 /** All dashboards of this person: open one, make one, and what can be done with each. */
 
 import { useCallback, useEffect, useState } from 'react';
-import { MenuButton } from '../../components/parts/MenuButton';
+import { Page } from '../../components/parts/Page';
+import { Empty, Loading } from '../../components/parts/States';
 import { Icon } from '../../components/parts/icons';
 import { plural, t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
@@ -49,21 +50,25 @@ export function Dashboards({ onMenu }: { readonly onMenu: () => void }) {
 
   const onNew = (): void => setOver({ is: 'new' });
   return (
-    <main className="boards" aria-label={t`Dashboards`}>
-      <header className="boards-head">
-        <MenuButton onMenu={onMenu} />
-        <h1>{t`Dashboards`}</h1>
-        <span className="spring" />
-        {works && (
+    <Page
+      title={t`Dashboards`}
+      onMenu={onMenu}
+      acts={
+        works && (
           <button type="button" className="button button-primary" onClick={onNew}>
             <Icon name="plus" />
             {t`New dashboard`}
           </button>
-        )}
-      </header>
-      {list === null && <p className="boards-none quiet">{t`Loading…`}</p>}
-      {list?.length === 0 && <None onNew={works ? onNew : null} />}
-      <ul className="boards-list">
+        )
+      }
+    >
+      {list === null && <Loading what={t`dashboards`} />}
+      {list?.length === 0 && (
+        <Empty icon="board">
+          {t`A dashboard is a canvas for people and agents: terminals, notes and todos side by side.`}
+        </Empty>
+      )}
+      <ul className="list">
         {list?.map((dashboard) => (
           <Row
             key={dashboard.id}
@@ -75,20 +80,7 @@ export function Dashboards({ onMenu }: { readonly onMenu: () => void }) {
         ))}
       </ul>
       {over !== null && <ListOver over={over} onDone={load} onClose={() => setOver(null)} />}
-    </main>
-  );
-}
-
-function None({ onNew }: { readonly onNew: (() => void) | null }) {
-  return (
-    <div className="boards-none">
-      <p>{t`A dashboard is a canvas for people and agents: terminals, notes and todos side by side.`}</p>
-      {onNew !== null && (
-        <button type="button" className="button" onClick={onNew}>
-          {t`Make the first one`}
-        </button>
-      )}
-    </div>
+    </Page>
   );
 }
 
@@ -114,17 +106,17 @@ function Row({ dashboard, onRename, onCopy, onRemove }: RowProps) {
   const now = useStore(tick);
   const { id, name, role, scope, items, updated_at: updated } = dashboard;
   return (
-    <li className="board-row">
+    <li className="list-row">
       <a
-        className="board-open"
+        className="list-face"
         href={`#/dashboards/${encodeURIComponent(id)}`}
         onClick={(event) => {
           event.preventDefault();
           goTo('dashboards', id);
         }}
       >
-        <span className="board-name">{name}</span>
-        <span className="board-facts">
+        <span className="list-name">{name}</span>
+        <span className="list-facts">
           {plural(items, { one: '# item', other: '# items' })} ·{' '}
           {scope === 'shared' ? t`team` : t`private`}
           {role === 'viewer' && ` · ${t`view only`}`} · {changedWords(updated, now)}

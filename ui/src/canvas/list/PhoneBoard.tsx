@@ -98,7 +98,7 @@ function CardBody({ item, open, onGive, onWay, onOpen }: CardBodyProps) {
     default:
       return (
         <section>
-          <h2 className="card-title">{nameOf(item)}</h2>
+          <h2 className="board-card-title">{nameOf(item)}</h2>
           <div className="card-pane">
             <PaneOf item={item} />
           </div>

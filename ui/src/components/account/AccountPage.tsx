@@ -10,7 +10,7 @@ import { roleName, stayWords, type Team } from '../../state/team/rights';
 import { team } from '../../state/team/team';
 import { Avatar } from '../parts/Avatar';
 import { Confirm } from '../parts/Dialog';
-import { MenuButton } from '../parts/MenuButton';
+import { Page } from '../parts/Page';
 import { DriveSection } from '../drive/DriveSection';
 import { Sessions } from './Sessions';
 import { Tokens } from './Tokens';
@@ -22,30 +22,24 @@ export function AccountPage({ onMenu }: { readonly onMenu: () => void }) {
   const ours = useStore(team);
   const name = who.is === 'in' ? who.name : '';
   return (
-    <main className="page" aria-label={t`Your account`}>
-      <div className="page-body">
-        <header className="page-head">
-          <MenuButton onMenu={onMenu} />
-          <h1>{t`Your account`}</h1>
-        </header>
-        <section>
-          <h2>{t`You`}</h2>
-          <div className="secrets">
-            <NameRow key={name} name={name} principal={ours?.me ?? name} />
-            {ours === null ? (
-              <p className="secret quiet">
-                {t`You belong to no organization. Ask for an invitation’s link and open it here.`}
-              </p>
-            ) : (
-              <OrganizationRow ours={ours} />
-            )}
-          </div>
-        </section>
-        <DriveSection />
-        <Sessions />
-        <Tokens role={ours?.organization.role ?? 'owner'} />
-      </div>
-    </main>
+    <Page title={t`Your account`} onMenu={onMenu}>
+      <section>
+        <h2>{t`You`}</h2>
+        <div className="secrets">
+          <NameRow key={name} name={name} principal={ours?.me ?? name} />
+          {ours === null ? (
+            <p className="secret quiet">
+              {t`You belong to no organization. Ask for an invitation’s link and open it here.`}
+            </p>
+          ) : (
+            <OrganizationRow ours={ours} />
+          )}
+        </div>
+      </section>
+      <DriveSection />
+      <Sessions />
+      <Tokens role={ours?.organization.role ?? 'owner'} />
+    </Page>
   );
 }
 

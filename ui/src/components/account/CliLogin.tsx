@@ -8,7 +8,7 @@ import { duration, secondsUntil, tick } from '../../state/clock';
 import { login } from '../../state/login';
 import { goTo, go } from '../../state/route';
 import { useStore } from '../../state/store';
-import { MenuButton } from '../parts/MenuButton';
+import { Page } from '../parts/Page';
 import { useAnswer } from '../parts/useAnswer';
 
 interface CliLoginProps {
@@ -21,17 +21,11 @@ export function CliLogin({ code, onMenu }: CliLoginProps) {
   const { value: waiting, problem } = useAnswer(accountApi.waitingCli, code ?? '');
   const [done, setDone] = useState(false);
   return (
-    <main className="page" aria-label={t`A command line logs in`}>
-      <div className="page-body">
-        <header className="page-head">
-          <MenuButton onMenu={onMenu} />
-          <h1>{t`A command line logs in`}</h1>
-        </header>
-        {problem !== null && <p role="alert">{problem.message}</p>}
-        {done && <Confirmed />}
-        {!done && waiting !== null && <Question {...{ waiting }} onDone={() => setDone(true)} />}
-      </div>
-    </main>
+    <Page title={t`A command line logs in`} onMenu={onMenu}>
+      {problem !== null && <p role="alert">{problem.message}</p>}
+      {done && <Confirmed />}
+      {!done && waiting !== null && <Question {...{ waiting }} onDone={() => setDone(true)} />}
+    </Page>
   );
 }
 

@@ -12,7 +12,7 @@ import { team } from '../../state/team/team';
 import { TeamTokens } from './TeamTokens';
 import { Tokens } from '../account/Tokens';
 import { Inbox, useInbox } from '../inbox/Inbox';
-import { MenuButton } from '../parts/MenuButton';
+import { Page } from '../parts/Page';
 import { Granted, Secrets } from '../secrets/Secrets';
 import { Accounts } from '../team/Accounts';
 import { Invitations } from '../team/Invitations';
@@ -53,26 +53,29 @@ export function AdminPage({ part, onMenu }: AdminPageProps) {
   const live = useStore(connected);
   const section = SECTIONS().find(({ key }) => key === part)?.key ?? 'overview';
   return (
-    <main className="page admin" aria-label={t`Administration`}>
-      <div className={section === 'sandboxes' ? 'admin-body admin-whole' : 'admin-body'}>
-        <header className="page-head">
-          <MenuButton onMenu={onMenu} />
-          <h1>{t`Administration`}</h1>
+    <Page
+      title={t`Administration`}
+      onMenu={onMenu}
+      wide
+      className={section === 'sandboxes' ? 'admin-body admin-whole' : 'admin-body'}
+      note={
+        <>
           {ours !== null && <span className="quiet">{ours.organization.name}</span>}
           {!live && <span className="badge badge-bad">{t`not live`}</span>}
-        </header>
-        <Tabs.Root
-          className="admin-parts"
-          value={section}
-          onValueChange={(next: Section) => goTo('admin', next)}
-        >
-          <Sections chosen={section} />
-          <Tabs.Panel key={section} className="admin-section" value={section} tabIndex={-1}>
-            <Shown section={section} ours={ours} />
-          </Tabs.Panel>
-        </Tabs.Root>
-      </div>
-    </main>
+        </>
+      }
+    >
+      <Tabs.Root
+        className="admin-parts"
+        value={section}
+        onValueChange={(next: Section) => goTo('admin', next)}
+      >
+        <Sections chosen={section} />
+        <Tabs.Panel key={section} className="admin-section" value={section} tabIndex={-1}>
+          <Shown section={section} ours={ours} />
+        </Tabs.Panel>
+      </Tabs.Root>
+    </Page>
   );
 }
 

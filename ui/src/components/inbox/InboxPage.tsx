@@ -13,7 +13,7 @@ import { mayWork } from '../../state/team/rights';
 import { team } from '../../state/team/team';
 import { hold, seen, step } from './choice';
 import { dialogIsOpen } from '../parts/Dialog';
-import { MenuButton } from '../parts/MenuButton';
+import { Page } from '../parts/Page';
 import { Empty } from '../parts/States';
 import { Item } from './InboxItems';
 import { useInbox } from './Inbox';
@@ -53,40 +53,37 @@ export function InboxPage({ onMenu }: { readonly onMenu: () => void }) {
   }, []);
 
   return (
-    <main className="page" aria-label={t`Inbox`}>
-      <div className="page-body">
-        <header className="page-head">
-          <MenuButton onMenu={onMenu} />
-          <h1>{t`Inbox`}</h1>
-          {items.length > 0 && <span className="count">{items.length}</span>}
-        </header>
-        {items.length === 0 ? (
-          <Empty icon="question">
-            {works
-              ? t`Nothing waits for you.`
-              : t`Nothing waits for you. Viewers watch: what agents ask, members answer.`}
-          </Empty>
-        ) : (
-          <>
-            <ul className="asks inbox" aria-label={t`Waiting for you`} ref={list}>
-              {items.map((item) => (
-                <li
-                  key={item.id}
-                  className="asking"
-                  aria-current={item.id === chosen ? 'true' : undefined}
-                  onFocus={() => setChosen(item.id)}
-                >
-                  <Item item={item} />
-                </li>
-              ))}
-            </ul>
-            <p className="quiet home-keys">
-              {t`${(<kbd>J</kbd>)} ${(<kbd>K</kbd>)} choose · ${(<kbd>Y</kbd>)} allows · ${(<kbd>N</kbd>)} denies or dismisses · ${(<kbd>U</kbd>)} undoes · ${(<kbd>Enter</kbd>)} opens its terminal or dashboard`}
-            </p>
-          </>
-        )}
-      </div>
-    </main>
+    <Page
+      title={t`Inbox`}
+      onMenu={onMenu}
+      note={items.length > 0 && <span className="count">{items.length}</span>}
+    >
+      {items.length === 0 ? (
+        <Empty icon="inbox">
+          {works
+            ? t`Nothing waits for you.`
+            : t`Nothing waits for you. Viewers watch: what agents ask, members answer.`}
+        </Empty>
+      ) : (
+        <>
+          <ul className="asks inbox" aria-label={t`Waiting for you`} ref={list}>
+            {items.map((item) => (
+              <li
+                key={item.id}
+                className="asking"
+                aria-current={item.id === chosen ? 'true' : undefined}
+                onFocus={() => setChosen(item.id)}
+              >
+                <Item item={item} />
+              </li>
+            ))}
+          </ul>
+          <p className="quiet home-keys">
+            {t`${(<kbd>J</kbd>)} ${(<kbd>K</kbd>)} choose · ${(<kbd>Y</kbd>)} allows · ${(<kbd>N</kbd>)} denies or dismisses · ${(<kbd>U</kbd>)} undoes · ${(<kbd>Enter</kbd>)} opens its terminal or dashboard`}
+          </p>
+        </>
+      )}
+    </Page>
   );
 }
 

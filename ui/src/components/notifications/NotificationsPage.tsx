@@ -7,46 +7,40 @@ import { push, turnOffPush, turnOnPush, whyNot } from '../../state/attention/pus
 import { keepNotifySettings, notifySettings } from '../../state/attention/settings';
 import { beep } from '../../state/attention/tell';
 import { useStore } from '../../state/store';
-import { MenuButton } from '../parts/MenuButton';
+import { Page } from '../parts/Page';
 
 export function NotificationsPage({ onMenu }: { readonly onMenu: () => void }) {
   const { desktop, sound } = useStore(notifySettings);
   return (
-    <main className="page" aria-label={t`Notifications`}>
-      <div className="page-body">
-        <header className="page-head">
-          <MenuButton onMenu={onMenu} />
-          <h1>{t`Notifications`}</h1>
-        </header>
-        <p className="quiet">
-          {t`You are told when an agent begins to need you, is done or fails, unless you look at it. A notification holds the sandbox’s name and never text from inside it.`}
-        </p>
-        <section>
-          <h2>{t`While the page is open`}</h2>
-          <label className="check">
-            <input
-              type="checkbox"
-              checked={desktop}
-              onChange={(event) => void setDesktop(event.target.checked)}
-            />
-            {t`Notify me on this desktop`}
-          </label>
-          <label className="check">
-            <input
-              type="checkbox"
-              checked={sound}
-              onChange={(event) => {
-                keepNotifySettings({ sound: event.target.checked });
-                if (event.target.checked) beep();
-              }}
-            />
-            {t`Play a sound`}
-          </label>
-        </section>
-        <PushSection />
-        <InstallSection />
-      </div>
-    </main>
+    <Page title={t`Notifications`} onMenu={onMenu}>
+      <p className="quiet">
+        {t`You are told when an agent begins to need you, is done or fails, unless you look at it. A notification holds the sandbox’s name and never text from inside it.`}
+      </p>
+      <section>
+        <h2>{t`While the page is open`}</h2>
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={desktop}
+            onChange={(event) => void setDesktop(event.target.checked)}
+          />
+          {t`Notify me on this desktop`}
+        </label>
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={sound}
+            onChange={(event) => {
+              keepNotifySettings({ sound: event.target.checked });
+              if (event.target.checked) beep();
+            }}
+          />
+          {t`Play a sound`}
+        </label>
+      </section>
+      <PushSection />
+      <InstallSection />
+    </Page>
   );
 }
 

@@ -13,7 +13,7 @@ import { mayManage } from '../../state/team/rights';
 import { team } from '../../state/team/team';
 import { clientId } from '../../terminal/attach/client-id';
 import { AgentMark } from '../agents/AgentMark';
-import { MenuButton } from '../parts/MenuButton';
+import { PageHead } from '../parts/Page';
 import { StateMark } from '../sandboxes/StateMark';
 import { Tile } from '../tiles/Tile';
 import { headOf, membersOf } from './draft';
@@ -40,10 +40,7 @@ export function Compare({ list, group, onMenu }: CompareProps) {
   const others = members.filter((one) => one !== kept);
   return (
     <main className="compare" aria-label={t`Comparison`}>
-      <header className="tiles-head">
-        <MenuButton onMenu={onMenu} />
-        <h1 className="compare-head">{headOf(members) || t`Nothing to compare`}</h1>
-      </header>
+      <PageHead title={headOf(members) || t`Nothing to compare`} onMenu={onMenu} />
       {members.length === 0 && (
         <p className="log quiet">{t`The sandboxes of this task are gone. Home lists those that run.`}</p>
       )}

@@ -5,7 +5,7 @@ import { t } from '../../language/t';
 import { useStore } from '../../state/store';
 import { mayAdminister } from '../../state/team/rights';
 import { team } from '../../state/team/team';
-import { MenuButton } from '../parts/MenuButton';
+import { Page } from '../parts/Page';
 import { Accounts } from './Accounts';
 import { Invitations } from './Invitations';
 import { Members } from './Members';
@@ -17,18 +17,12 @@ export function TeamPage({ onMenu }: { readonly onMenu: () => void }) {
   if (ours === null) return null;
   const administers = mayAdminister(ours);
   return (
-    <main className="page" aria-label={t`Team`}>
-      <div className="page-body">
-        <header className="page-head">
-          <MenuButton onMenu={onMenu} />
-          <h1>{ours.organization.name}</h1>
-        </header>
-        {administers && <Invitations ours={ours} />}
-        <Members ours={ours} />
-        {administers && <Waiting ours={ours} />}
-        <Quotas ours={ours} />
-        {administers && <Accounts ours={ours} />}
-      </div>
-    </main>
+    <Page title={ours.organization.name} label={t`Team`} onMenu={onMenu}>
+      {administers && <Invitations ours={ours} />}
+      <Members ours={ours} />
+      {administers && <Waiting ours={ours} />}
+      <Quotas ours={ours} />
+      {administers && <Accounts ours={ours} />}
+    </Page>
   );
 }

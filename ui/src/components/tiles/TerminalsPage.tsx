@@ -10,7 +10,8 @@ import { loadTerminals, terminals } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import { clientId } from '../../terminal/attach/client-id';
 import { fontsLoaded } from '../../terminal/screen/fonts';
-import { MenuButton } from '../parts/MenuButton';
+import { PageHead } from '../parts/Page';
+import { Empty } from '../parts/States';
 import { Tile } from './Tile';
 
 interface TerminalsPageProps {
@@ -49,15 +50,21 @@ export function TerminalsPage({ list, from, onMenu, onPalette }: TerminalsPagePr
 
   return (
     <main className="tiles" aria-label={t`Terminals`}>
-      <header className="tiles-head">
-        <MenuButton onMenu={onMenu} />
-        <h1>{t`Terminals`}</h1>
-        <span className="quiet">
-          {t`${plural(shown.length, { one: '# terminal', other: '# terminals' })} · Enter opens one`}
-        </span>
-      </header>
+      <PageHead
+        title={t`Terminals`}
+        onMenu={onMenu}
+        note={
+          shown.length > 0 && (
+            <span className="quiet">
+              {t`${plural(shown.length, { one: '# terminal', other: '# terminals' })} · Enter opens one`}
+            </span>
+          )
+        }
+      />
       {shown.length === 0 ? (
-        <p className="log quiet">{t`No terminal is open in a running sandbox.`}</p>
+        <div className="page-body">
+          <Empty icon="terminal">{t`No terminal is open in a running sandbox.`}</Empty>
+        </div>
       ) : (
         <ul
           ref={grid}

@@ -13,7 +13,7 @@ import { useBeat } from '../../state/workers/useBeat';
 import { pageCommands } from '../frame/page-commands';
 import { Icon } from '../parts/icons';
 import { Listed, useListed } from '../parts/Listed';
-import { MenuButton } from '../parts/MenuButton';
+import { Page } from '../parts/Page';
 import { Empty } from '../parts/States';
 import { CreateWorker } from './CreateWorker';
 import { Desktops } from './Desktops';
@@ -51,42 +51,36 @@ function Workers({ onMenu }: { readonly onMenu: () => void }) {
   }, [works]);
   const list = asked.list ?? [];
   return (
-    <main className="page" aria-label={t`Workers`}>
-      <div className="page-body">
-        <header className="page-head">
-          <MenuButton onMenu={onMenu} />
-          <h1>{t`Workers`}</h1>
-          <span className="spring" />
-          {works && (
-            <button
-              type="button"
-              className="button button-primary"
-              onClick={() => setCreating(true)}
-            >
-              <Icon name="plus" />
-              {t`New worker`}
-            </button>
-          )}
-        </header>
-        <Listed
-          asked={asked}
-          what={t`workers`}
-          empty={
-            <Empty icon="agent">
-              {t`No worker yet. A worker is an agent that programs and this page drive.`}
-            </Empty>
-          }
-        >
-          {(list) => (
-            <ul className="secrets" aria-label={t`Workers`}>
-              {list.map((worker) => (
-                <Row key={worker.worker_id} worker={worker} />
-              ))}
-            </ul>
-          )}
-        </Listed>
-        {works && <Desktops asked={linked} workers={list} />}
-      </div>
+    <Page
+      title={t`Workers`}
+      onMenu={onMenu}
+      acts={
+        works && (
+          <button type="button" className="button button-primary" onClick={() => setCreating(true)}>
+            <Icon name="plus" />
+            {t`New worker`}
+          </button>
+        )
+      }
+    >
+      <Listed
+        asked={asked}
+        what={t`workers`}
+        empty={
+          <Empty icon="agent">
+            {t`No worker yet. A worker is an agent that programs and this page drive.`}
+          </Empty>
+        }
+      >
+        {(list) => (
+          <ul className="secrets" aria-label={t`Workers`}>
+            {list.map((worker) => (
+              <Row key={worker.worker_id} worker={worker} />
+            ))}
+          </ul>
+        )}
+      </Listed>
+      {works && <Desktops asked={linked} workers={list} />}
       {creating && (
         <CreateWorker
           taken={new Set(list.map(({ worker_id: id }) => id))}
@@ -94,7 +88,7 @@ function Workers({ onMenu }: { readonly onMenu: () => void }) {
           onClose={() => setCreating(false)}
         />
       )}
-    </main>
+    </Page>
   );
 }
 
