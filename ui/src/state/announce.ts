@@ -17,6 +17,8 @@ export interface NoticeAct {
 
 export const spoken = new Store('');
 export const notices = new Store<readonly Notice[]>([]);
+/** The dialogs over the page, the upper one last: it says what fails meanwhile. */
+export const dialogs = new Store<readonly string[]>([]);
 
 const SHOWN_MS = 6_000;
 /** A notice with something to do stays longer. */

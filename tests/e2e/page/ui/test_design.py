@@ -68,7 +68,7 @@ async def test_no_route_leaves_a_look_behind_on_another(
         return shown
 
     before = await look()
-    shown = {place: "main h1" for place in (*PLACES, "dashboards")}
+    shown = dict.fromkeys((*PLACES, "dashboards"), "main h1")
     shown |= {f"dashboards/{board}": ".board-tools", f"sandboxes/{sandbox}/files": ".stage .files"}
     shown |= {f"sandboxes/{sandbox}/changes": ".review"}
     for route, part in shown.items():

@@ -2,9 +2,12 @@
 
 import { AlertDialog } from '@base-ui/react/alert-dialog';
 import { Dialog as Base } from '@base-ui/react/dialog';
-import { useState, type ReactNode } from 'react';
+import { useEffect, useId, useState, type ReactNode } from 'react';
 import { t } from '../../language/t';
+import { dialogs, notices } from '../../state/announce';
+import { useStore } from '../../state/store';
 import { Icon } from './icons';
+import { NoticeLine } from './NoticeLine';
 
 interface DialogProps {
   readonly title: string;
@@ -113,7 +116,24 @@ function Body({ title, onClose, children }: BodyProps) {
         </button>
       </header>
       {children}
+      <Failures />
     </div>
+  );
+}
+
+/** What failed while the dialog lies over the page, in its upper one. */
+function Failures() {
+  const id = useId();
+  const upper = useStore(dialogs).at(-1) === id;
+  const list = useStore(notices).filter(({ tone }) => tone === 'bad');
+  useEffect(() => {
+    dialogs.set((now) => [...now, id]);
+    return () => dialogs.set((now) => now.filter((one) => one !== id));
+  }, [id]);
+  return (
+    <ul className="dialog-failures" aria-live="polite">
+      {upper && list.map((notice) => <NoticeLine key={notice.id} notice={notice} />)}
+    </ul>
   );
 }
 
