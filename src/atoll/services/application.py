@@ -64,9 +64,9 @@ from atoll.services.people.ownership import Ownership
 from atoll.services.people.push import PushSubscriptions
 from atoll.services.people.push_delivery import PushDelivery
 from atoll.services.people.quotas import OrganizationBounds, Quotas
-from atoll.services.people.shades import Shades
 from atoll.services.people.shares import Shares
 from atoll.services.people.tokens import TeamTokens
+from atoll.services.policies.shades import Shades
 from atoll.services.previews.previews import PreviewServices
 from atoll.services.routes.routes import Routes
 from atoll.services.sandboxes.admission import Admission

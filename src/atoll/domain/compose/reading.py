@@ -20,14 +20,8 @@ from atoll.domain.compose.stack import (
 )
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import below_any
-from atoll.domain.profile.yaml_fields import (
-    Fields,
-    Refusals,
-    read_number,
-    read_whole_number,
-    seconds,
-)
-from atoll.domain.profile.yaml_fields import read_text as plain_text
+from atoll.domain.profile import yaml_fields
+from atoll.domain.profile.yaml_fields import Fields, Refusals, read_number, read_whole_number
 from atoll.domain.profile.yaml_tree import MAX_BYTES, Node, read_tree
 from atoll.wire.words.walls import WORKSPACE
 
@@ -249,7 +243,7 @@ def _program(fields: Fields, known: Service) -> Service:
 def _read_text(node: Node) -> str:
     """Return text, in which `$` stands for itself only when it is doubled. No variable is set, so
     one with a default is its default."""
-    value = _DEFAULT.sub(lambda found: found[1] or found[2] or "", plain_text(node))
+    value = _DEFAULT.sub(lambda found: found[1] or found[2] or "", yaml_fields.read_text(node))
     if "$" in value.replace("$$", ""):
         raise node.wrong(
             "takes `$…` from the environment of whoever reads it, which is not there: write the "
@@ -471,7 +465,7 @@ def _test(node: Node) -> tuple[str, ...]:
 
 def _seconds(most: int) -> Callable[[Node], int]:
     def read(node: Node) -> int:
-        found = seconds(node)
+        found = yaml_fields.seconds(node)
         if not 0 < found <= most:
             raise node.wrong(f"must be 1 to {most} seconds")
         return found

@@ -187,7 +187,6 @@ class Policies:
         mine = _select_narrowest(opened, sandbox)
         settings, access = self._settings, await self._access(sandbox)
         own, env = own_agent(sandbox), environment_of(sandbox, mine, access.api, lent)
-        agent_env = agent_environments(sandbox, lent)
         policy = Policy(
             revision=revision,
             providers=_providers(mine, lent, own),
@@ -201,7 +200,7 @@ class Policies:
             commands=_commands_of(sandbox),
             remotes=tuple(git_remote(entry) for entry in mine if has_purpose(entry, Purpose.GIT)),
             env=env,
-            agent_env=agent_env,
+            agent_env=agent_environments(sandbox, lent),
             record=sandbox.profile.recording is Recording.ALWAYS,
             dev=settings.allow_loopback_remotes,
             api=access.api,

@@ -13,8 +13,8 @@ from atoll.services.people.invitations import Invitations
 from atoll.services.people.organizations import Organizations
 from atoll.services.people.ownership import Ownership
 from atoll.services.people.quotas import OrganizationBounds, Quotas
-from atoll.services.people.shades import Shades
 from atoll.services.people.tokens import TeamTokens
+from atoll.services.policies.shades import Shades
 from atoll.services.secrets import Secrets
 from atoll.services.settings import ServiceSettings
 from atoll.wiring.control.access import Access

@@ -21,11 +21,8 @@ _MARKS = {"completed": "[x]", "in_progress": "[~]"}
 
 def tool_card(block: Message) -> Draft:
     """Return the card of a `tool_use` block, running."""
-    name, given, card_id = (
-        read_text(block, "name"),
-        read_object(block, "input"),
-        read_text(block, "id"),
-    )
+    name, card_id = read_text(block, "name"), read_text(block, "id")
+    given = read_object(block, "input")
     if name in ("Bash", "BashOutput"):
         return Draft(
             id=card_id,
