@@ -26,7 +26,7 @@ FIRST_HOUR = ROOT / "docs" / "start" / "first-hour.md"
 ELSEWHERE = {
     "atoll agent install codex": "tests/e2e/agents/test_agent_layers.py: it downloads",
     'atoll agent ask app-fix "And the linter?"': "tests/e2e/agents/test_agent_control.py: a model",
-    'atoll inbox answer q_5b "SQLite"': "tests/e2e/agents/test_agent_answers.py: a model",
+    'atoll inbox answer q_5b "SQLite"': "tests/e2e/terminals/test_agent_answers.py: a model",
 }
 #: What a person sees and then types; `WORDS` are those of the line before them.
 AT_A_TERMINAL = {

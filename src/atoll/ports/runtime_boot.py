@@ -59,6 +59,7 @@ class Agent:
     watch_files: tuple[WatchFile, ...] = ()
     transcript: str = ""
     held: str = ""
+    server: str = ""
     prompt_argv: tuple[str, ...] | None = None
     machine: Machine | None = None
     mcp: AgentTools | None = None

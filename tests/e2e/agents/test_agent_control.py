@@ -395,7 +395,7 @@ async def _processes(w: World, sandbox: str) -> list[str]:
     """State and argv of everything inside but init, its wardens, what listens beside the agent,
     this question, and zombies, which a stopped parent does not collect."""
     _, listed = await run(w, sandbox, "ps", "-eo", "stat=,args=")
-    spared = (" /.atoll/init", " ps -eo", " cat", " tail ", " sh -c mkfifo")
+    spared = (" /.atoll/init", " ps -eo", " cat", " tail ", " sh -c mkfifo", " app-server proxy")
     lines = [line for line in listed.decode().splitlines() if not any(s in line for s in spared)]
     return [line for line in lines if not line.startswith("Z")]
 

@@ -124,11 +124,12 @@ class Agent:
     person's. `watch_argv` takes the place of their hooks where a wall has the /etc of its image.
     `watch_files` make an agent at a terminal report its turns, too (`domain.agents.hooks`).
     `transcript` names the reader of the file it then writes, `held` that of the questions its hooks
-    wait with, so that they are answered from elsewhere, too; `prompt_argv` comes before a first
-    prompt (None: it takes none). `machine` is the mode in which programs drive it. `own_hosts` are
-    hosts that the program calls for itself, whatever its task is: nobody is asked when they are
-    refused. `mcp` gives it Atoll's tools by HTTP, `mcp_stdio` by a program; None: it does not take
-    them so.
+    wait with, so that they are answered from elsewhere, too. `server` names the protocol of a
+    server that the agent at a terminal is a client of, and Atoll too. `prompt_argv` comes before a
+    first prompt (None: it takes none). `machine` is the mode in which programs drive it.
+    `own_hosts` are hosts that the program calls for itself, whatever its task is: nobody is asked
+    when they are refused. `mcp` gives it Atoll's tools by HTTP, `mcp_stdio` by a program; None: it
+    does not take them so.
     """
 
     name: str
@@ -150,6 +151,7 @@ class Agent:
     watch_files: tuple[WatchFile, ...] = ()
     transcript: str = ""
     held: str = ""
+    server: str = ""
     prompt_argv: tuple[str, ...] | None = None
     machine: Machine | None = None
     own_hosts: tuple[str, ...] = ()

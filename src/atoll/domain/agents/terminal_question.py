@@ -2,7 +2,7 @@
 
 Pure. A question may have several parts: they are asked one after the other, and the agent gets all
 answers at once. How the answers reach it is the affair of its way (`domain.agents.held`,
-`runtime.agents.questions`).
+`runtime.agents.questions.waiting`).
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ ALLOW, DENY = "allow", "deny"
 
 @dataclass(frozen=True, slots=True)
 class QuestionPart:
-    """One question of several: its words, and the answers that it offers."""
+    """A single question of several: its words, and the answers that it offers."""
 
     text: str
     options: tuple[Option, ...] = ()
@@ -53,7 +53,12 @@ class TerminalQuestion:
     @property
     def denied(self) -> bool:
         """True where the person declined what the agent wants to do."""
-        return any(answer.option == DENY for answer in self.answers)
+        return any(
+            option.effect == "deny"
+            for part, answer in zip(self.parts, self.answers, strict=False)
+            for option in part.options
+            if option.id == answer.option
+        )
 
     def draft(self) -> Draft:
         """Return the card of its first part without an answer."""

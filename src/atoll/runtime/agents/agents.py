@@ -18,17 +18,24 @@ from atoll.domain.terminals.softlock import AgentState, Work
 from atoll.ports.runtime_boot import Agent, Machine, WatchFile
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.finding import find_at_terminal, find_by_machine
-from atoll.runtime.agents.lines import Program, run_program
+from atoll.runtime.agents.lines import Program, look_inside, run_program
 from atoll.runtime.agents.lock import AgentLock, AgentTerminal, RunningWatch, TerminalAnnouncer
-from atoll.runtime.agents.looking import look_inside
 from atoll.runtime.agents.machine import (
     MachineChannel,
     end_machine,
     make_conversation,
     run_machine,
 )
-from atoll.runtime.agents.orders import AgentOrder, Instructions, name_missing_program
-from atoll.runtime.agents.questions import TerminalQuestions
+from atoll.runtime.agents.orders import (
+    AgentOrder,
+    Instructions,
+    first_argv,
+    machine_argv,
+    name_missing_program,
+    shares_server,
+    terminal_argv,
+)
+from atoll.runtime.agents.questions.waiting import TerminalQuestions
 from atoll.runtime.agents.register import AgentRegister, AgentStart
 from atoll.runtime.agents.screen import Screen
 from atoll.runtime.agents.session import AgentSession, SessionContext
@@ -67,7 +74,7 @@ class _MachineStart:
     def again(self, restart: Restart) -> Program:
         """Return the program that runs after a restart."""
         order = replace(self.order, resume=False, conversation=restart.conversation)
-        argv = _as_machine(self.agent, self.machine, order, fresh=restart.fresh)
+        argv = machine_argv(self.agent, self.machine, order, fresh=restart.fresh)
         return replace(self.program, argv=argv)
 
 
@@ -169,7 +176,7 @@ class Agents:
     async def _open_at_terminal(
         self, agent: Agent, wanted: TerminalRequest, order: AgentOrder
     ) -> Terminal:
-        argv = _at_terminal(agent, order)
+        argv = terminal_argv(agent, order)
         identity = Identity(fresh_id(), agent.name, TUI, timestamp(), order.softlock)
         status = AgentStatus(identity, reports_turns=_tells(agent))
         session, channel, terminal = await self._start_at_terminal(
@@ -266,7 +273,7 @@ class Agents:
             agent.machine,
             order,
             terms,
-            Program(_first_argv(agent, agent.machine, order, terms), tuple(known.items()), where),
+            Program(first_argv(agent, agent.machine, order, terms), tuple(known.items()), where),
             AgentStart(
                 cwd=cwd,
                 by=by,
@@ -309,7 +316,8 @@ class Agents:
             return None
         program = Program((), self._terminals.environment, "/")
         pipe = report_pipe_path(identity.id)
-        sources = WatchSources(pipe, agent.transcript, _files(agent), agent.held)
+        server = agent.server if shares_server(agent) else ""
+        sources = WatchSources(pipe, agent.transcript, _files(agent), agent.held, server)
         session = asyncio.get_running_loop().create_future()
         watch = AgentWatch(self._spawner, program, sources, session=session, questions=questions)
         task = self._tasks.spawn(watch.run(), f"watch {identity.id}")
@@ -386,16 +394,6 @@ class Agents:
             del self._sessions[agent_id]
 
 
-def _at_terminal(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
-    """Return the argv at a terminal."""
-    argv = _with_tools(agent, _choose_argv(agent, order)) + agent.watch_argv
-    words = order.first_prompt
-    if agent.prompt_argv is None or words is None:
-        return argv
-    # Several agents would read words that begin so as an option.
-    return (*argv, *agent.prompt_argv, f" {words}" if words.startswith("-") else words)
-
-
 def _watched_env(agent: Agent, request: TerminalRequest) -> Mapping[str, str]:
     """Return the environment of an agent that reports into its pipe."""
     pipe = report_pipe_path(str(request.id))
@@ -407,30 +405,6 @@ def _files(agent: Agent) -> tuple[WatchFile, ...]:
     """Return the files beside the report pipe: those that name tools have the others' content."""
     setup_files = () if agent.mcp is None else agent.mcp.files
     return tuple({file.suffix: file for file in (*agent.watch_files, *setup_files)}.values())
-
-
-def _with_tools(agent: Agent, argv: tuple[str, ...]) -> tuple[str, ...]:
-    """Return an argv that also names Atoll's tools."""
-    return argv if agent.mcp is None else (*argv[:1], *agent.mcp.argv, *argv[1:])
-
-
-def _choose_argv(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
-    """Return the argv for the conversation that the order names. Raises `Invalid`."""
-    if not agent.argv:
-        raise Invalid(
-            f"{agent.name} has no mode at a terminal: start it as a machine, whose cards you read "
-            "and answer",
-            field="agent",
-        )
-    if order.conversation is not None:
-        if not agent.conversation_argv:
-            raise _no_such_return(agent.name)
-        return (*agent.conversation_argv, order.conversation)
-    if not order.resume:
-        return agent.argv
-    if not agent.resume_argv:
-        raise Invalid(f"{agent.name} cannot resume a conversation", field="resume")
-    return agent.resume_argv
 
 
 def _tells(agent: Agent) -> bool:
@@ -463,31 +437,6 @@ def _machine_otherwise(machine: Machine, order: AgentOrder) -> ResumeFallback:
     if machine.conversation_argv is None:
         return ResumeFallback.NEVER
     return ResumeFallback.LAST if order.resume else ResumeFallback.AFRESH
-
-
-def _first_argv(agent: Agent, machine: Machine, order: AgentOrder, terms: Terms) -> tuple[str, ...]:
-    """Return the argv of its first start: a new conversation has the name of its terms."""
-    if order.resume or order.conversation is not None or not machine.fresh_argv:
-        return _as_machine(agent, machine, order)
-    return _as_machine(agent, machine, replace(order, conversation=terms.fresh), fresh=True)
-
-
-def _as_machine(
-    agent: Agent, machine: Machine, order: AgentOrder, *, fresh: bool = False
-) -> tuple[str, ...]:
-    """Return the argv of its machine mode. A `fresh` conversation gets the order's name."""
-    argv = _with_tools(agent, machine.argv)
-    argv = (*argv, *(machine.ask_argv if order.ask else machine.allow_argv))
-    if order.conversation is None:
-        return (*argv, *machine.resume_argv) if order.resume else argv
-    if machine.conversation_argv is None:
-        raise _no_such_return(agent.name)
-    own = machine.fresh_argv if fresh else machine.conversation_argv
-    return (*argv, *own, order.conversation) if own else argv
-
-
-def _no_such_return(name: str) -> Invalid:
-    return Invalid(f"{name} cannot go on with a conversation by its id", field="conversation")
 
 
 def _lives(session: AgentSession) -> bool:

@@ -1,4 +1,4 @@
-"""Orders for agents, and which of them carry the sandbox's instructions.
+"""Orders for agents: which of them carry the sandbox's instructions, and the argv of each.
 
 The control plane sends the instructions with every order until the journal says that an agent
 received them: it may have ended after the request and before the answer.
@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from atoll.domain.agents.agent import plain_prompt
+from atoll.domain.agents.codex.server_questions import share_argv
+from atoll.domain.agents.conversation import Terms
 from atoll.domain.errors import Invalid
-from atoll.ports.runtime_boot import Agent
+from atoll.ports.runtime_boot import Agent, Machine
 from atoll.runtime.agents.status import Identity
 from atoll.runtime.journal.journal import Journal
 from atoll.wire.words.terminals import Strictness
@@ -96,3 +98,68 @@ def name_missing_program(agent: Agent) -> Iterator[None]:
             code="agent_not_inside",
             field="agent",
         ) from error
+
+
+def terminal_argv(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
+    """Return the argv at a terminal."""
+    argv = _with_tools(agent, _choose_argv(agent, order)) + agent.watch_argv
+    words = order.first_prompt
+    if agent.prompt_argv is not None and words is not None:
+        # Several agents would read words that begin so as an option.
+        argv = (*argv, *agent.prompt_argv, f" {words}" if words.startswith("-") else words)
+    return share_argv(argv) if shares_server(agent) else argv
+
+
+def shares_server(agent: Agent) -> bool:
+    """Report whether the agent at a terminal is a client of a server. Hooks in its arguments would
+    ask for trust then."""
+    return bool(agent.server and not agent.watch_argv)
+
+
+def _choose_argv(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
+    """Return the argv for the conversation that the order names. Raises `Invalid`."""
+    if not agent.argv:
+        raise Invalid(
+            f"{agent.name} has no mode at a terminal: start it as a machine, whose cards you read "
+            "and answer",
+            field="agent",
+        )
+    if order.conversation is not None:
+        if not agent.conversation_argv:
+            raise _no_such_return(agent.name)
+        return (*agent.conversation_argv, order.conversation)
+    if not order.resume:
+        return agent.argv
+    if not agent.resume_argv:
+        raise Invalid(f"{agent.name} cannot resume a conversation", field="resume")
+    return agent.resume_argv
+
+
+def _with_tools(agent: Agent, argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Return an argv that also names Atoll's tools."""
+    return argv if agent.mcp is None else (*argv[:1], *agent.mcp.argv, *argv[1:])
+
+
+def first_argv(agent: Agent, machine: Machine, order: AgentOrder, terms: Terms) -> tuple[str, ...]:
+    """Return the argv of its first start: a new conversation has the name of its terms."""
+    if order.resume or order.conversation is not None or not machine.fresh_argv:
+        return machine_argv(agent, machine, order)
+    return machine_argv(agent, machine, replace(order, conversation=terms.fresh), fresh=True)
+
+
+def machine_argv(
+    agent: Agent, machine: Machine, order: AgentOrder, *, fresh: bool = False
+) -> tuple[str, ...]:
+    """Return the argv of its machine mode. A `fresh` conversation gets the order's name."""
+    argv = _with_tools(agent, machine.argv)
+    argv = (*argv, *(machine.ask_argv if order.ask else machine.allow_argv))
+    if order.conversation is None:
+        return (*argv, *machine.resume_argv) if order.resume else argv
+    if machine.conversation_argv is None:
+        raise _no_such_return(agent.name)
+    own = machine.fresh_argv if fresh else machine.conversation_argv
+    return (*argv, *own, order.conversation) if own else argv
+
+
+def _no_such_return(name: str) -> Invalid:
+    return Invalid(f"{name} cannot go on with a conversation by its id", field="conversation")

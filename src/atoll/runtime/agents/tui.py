@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from atoll.domain.agents.agent import plain_prompt
 from atoll.domain.agents.card import AgentReport, Card, CardState, Draft
 from atoll.domain.agents.codex.files import CodexRolloutCards
+from atoll.domain.agents.codex.server_questions import CONNECT_SCRIPT, SOCKET_SUFFIX
 from atoll.domain.agents.conversation import Step, unsupported_error
 from atoll.domain.agents.held_hooks import RELAY_SCRIPT, read_sign
 from atoll.domain.agents.hooks import HookReport, Hooks
@@ -28,10 +29,11 @@ from atoll.domain.terminals.draft import DraftLength
 from atoll.domain.wall.own_environment import own_environment
 from atoll.ports.runtime_boot import WatchFile
 from atoll.ports.spawner import Spawner
-from atoll.runtime.agents.held import HeldHooks
 from atoll.runtime.agents.lines import Program, run_program
 from atoll.runtime.agents.neighbours import Tap
-from atoll.runtime.agents.questions import TerminalQuestions
+from atoll.runtime.agents.questions.held import HeldHooks
+from atoll.runtime.agents.questions.shared_server import SharedServer
+from atoll.runtime.agents.questions.waiting import TerminalQuestions
 from atoll.runtime.agents.session import AgentSession
 from atoll.runtime.agents.status import AgentStatus
 from atoll.runtime.terminals.observer import Author
@@ -221,12 +223,13 @@ async def _wait_for_event(seconds: float, event: asyncio.Event) -> bool:
 @dataclass(frozen=True, slots=True)
 class WatchSources:
     """The sources of reports on an agent: its report pipe, the reader of its transcript, the files
-    of its hooks, and the reader of the questions that they wait with."""
+    of its hooks, the reader of the questions that they wait with, and its server."""
 
     pipe: str
     reader: str = ""
     files: tuple[WatchFile, ...] = ()
     held: str = ""
+    server: str = ""
 
 
 class AgentWatch:
@@ -255,6 +258,16 @@ class AgentWatch:
             if reader is None
             else HeldHooks(spawner, self._relay, reader(), questions=questions, session=session)
         )
+        self._server = (
+            SharedServer(
+                spawner,
+                self._run("sh", "-c", CONNECT_SCRIPT, "sh", means.pipe + SOCKET_SUFFIX),
+                questions=questions,
+                session=session,
+            )
+            if means.server
+            else None
+        )
         self._path = asyncio.Queue[str](1)
         self._named = ""
         self._switched = -SWITCH_SECONDS
@@ -265,9 +278,12 @@ class AgentWatch:
         """Listen and follow. An image without the few programs this takes is not watched."""
         try:
             async with asyncio.TaskGroup() as group:
-                follower = group.create_task(self._follow())
+                followers = [group.create_task(self._follow())]
+                if self._server is not None:
+                    followers.append(group.create_task(self._server.run()))
                 await self._listen(group)
-                follower.cancel()
+                for follower in followers:
+                    follower.cancel()
                 if self._held is not None:
                     self._held.release()
         except* AtollError as errors:
@@ -309,6 +325,8 @@ class AgentWatch:
         self._take(session, heard)
         if self._held is not None:
             self._held.heard(heard.event, line)
+        if self._server is not None:
+            self._server.look()
 
     def _take(self, session: AgentSession, heard: HookReport) -> None:
         session.reported(heard.said)
@@ -356,7 +374,7 @@ class AgentWatch:
     def _record(self, reports: Sequence[AgentReport]) -> Sequence[AgentReport]:
         """Return what a transcript says. Where hooks wait with questions, the record of one asks
         nobody: it is read late, also after the answer."""
-        if self._held is None:
+        if self._held is None and self._server is None:
             return reports
         return [
             replace(report, state=CardState.RUNNING)

@@ -119,6 +119,7 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     watch_files: tuple[WatchFile, ...] = ()
     transcript: Text = ""
     held: Text = ""
+    server: Text = ""
     prompt_argv: tuple[Text, ...] | None = None
     machine: Machine | None = None
     mcp: AgentTools | None = None

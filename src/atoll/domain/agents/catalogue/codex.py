@@ -111,6 +111,7 @@ AGENT = Agent(
     ),
     watch_argv=_WATCH,
     transcript="codex",
+    server="codex",
     prompt_argv=("--",),
     machine=Machine(protocol="codex", argv=("codex", "app-server"), conversation_argv=()),
     own_hosts=("ab.chatgpt.com", "chatgpt.com", "raw.githubusercontent.com"),

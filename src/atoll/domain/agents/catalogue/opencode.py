@@ -15,6 +15,7 @@ from atoll.domain.agents.agent import (
     Seed,
     WatchFile,
 )
+from atoll.domain.agents.held_hooks import HOLD_COMMAND
 from atoll.domain.broker.control_plane import TOOLS_URL
 
 _CONFIG = (
@@ -31,13 +32,34 @@ _LOCK = '{"packages":{"":{"dependencies":{"@opencode-ai/plugin":"*"}}}}\n'
 _MODULES = "Empty: opencode would install the types of plugins here at its start.\n"
 
 # The plugin reports by its pipe what other agents' hooks report, and writes down the events that
-# cards are made of. A child session is a sub-agent's: its turns are not the person's.
+# cards are made of. What asks the person waits in a hook: the reply goes to opencode's own server,
+# in its own process, so that no port is open. A child session is a sub-agent's: its turns are not
+# the person's.
 _PLUGIN = """\
+import { spawn } from "node:child_process";
 import { appendFileSync, closeSync, constants, openSync, writeSync } from "node:fs";
-const path = "{report_pipe}", list = path + ".jsonl", children = new Set();
-const words = { "permission.asked": "PermissionRequest", "permission.replied": "PostToolUse",
-  "question.asked": "PermissionRequest", "question.replied": "PostToolUse",
+const path = "{report_pipe}", list = path + ".jsonl", children = new Set(), held = new Map();
+const words = { "permission.replied": "PostToolUse", "question.replied": "PostToolUse",
   "question.rejected": "PostToolUse", "session.idle": "Stop" };
+function hold(client, place, session, heard) {
+  const env = { ...process.env, ATOLL_EAR: path };
+  const hook = spawn("sh", ["-c", {hold}], { env, stdio: ["pipe", "pipe", "ignore"] });
+  let reply = "";
+  held.set(heard.id, hook);
+  hook.on("error", () => held.delete(heard.id));
+  hook.stdin.on("error", () => {});
+  hook.stdout.on("data", (data) => { reply += data; });
+  hook.on("close", () => {
+    held.delete(heard.id);
+    try {
+      const body = JSON.parse(reply), headers = { "Content-Type": "application/json" };
+      client._client.post({ url: `/${place}/${heard.id}/reply`, body, headers });
+    } catch {}
+  });
+  hook.stdin.end(JSON.stringify({ session_id: session, transcript_path: list,
+    hook_event_name: "PermissionRequest", tool_name: String(heard.permission ?? "a tool"),
+    request: heard }));
+}
 function told(name, session, tool) {
   const line = JSON.stringify({ session_id: session, transcript_path: list,
     hook_event_name: name, tool_name: tool });
@@ -50,7 +72,7 @@ function kept(type, part) {
   if (part.type === "tool") return part.state.status !== "pending";
   return part.text && (part.time === undefined || part.time.end !== undefined);
 }
-export const Atoll = async () => ({
+export const Atoll = async ({ client }) => ({
   event: async ({ event: { type, properties: heard } }) => {
     try {
       const session = heard.sessionID ?? heard.info?.sessionID ?? heard.part?.sessionID;
@@ -60,11 +82,14 @@ export const Atoll = async () => ({
         appendFileSync(list, JSON.stringify({ type, properties: heard }) + "\\n", { mode: 0o600 });
       if (type === "session.status" && heard.status.type !== "idle")
         told("UserPromptSubmit", session);
-      if (words[type]) told(words[type], session, String(heard.permission ?? "a tool"));
+      const [place, act] = type.split(".");
+      if (act === "asked") hold(client, place, session, heard);
+      if (act === "replied" || act === "rejected") held.get(heard.requestID ?? heard.id)?.kill();
+      if (words[type]) told(words[type], session, "a tool");
     } catch {}
   },
 });
-"""
+""".replace("{hold}", json.dumps(HOLD_COMMAND))
 _REPORTING = {"plugin": ["file://{report_pipe}.js"]}
 _WATCH = json.dumps(_REPORTING)
 _SERVER = {"type": "remote", "url": TOOLS_URL, "enabled": True, "oauth": False}
@@ -109,6 +134,7 @@ AGENT = Agent(
     ),
     watch_files=(WatchFile(".js", _PLUGIN), WatchFile(".json", _WATCH, "OPENCODE_CONFIG")),
     transcript="opencode",
+    held="opencode",
     prompt_argv=("--prompt",),
     machine=Machine(protocol="acp", argv=("env", _ASKING, "opencode", "acp"), conversation_argv=()),
     own_hosts=("models.dev", "models.opencode.ai", "opencode.ai"),

@@ -53,7 +53,7 @@ class ClaudeHeld:
         """Return the decision, with the answers where the agent asked."""
         given, decision = read_object(message, "tool_input"), dict[str, object]()
         if question.kind is CardKind.QUESTION:
-            asked = [read_text(one, "question") for one in read_objects(given, "questions")]
+            asked = [read_text(entry, "question") for entry in read_objects(given, "questions")]
             answers = dict(zip(asked, question.labels(), strict=False))
             decision = {"behavior": "allow", "updatedInput": {**given, "answers": answers}}
         elif question.denied:
@@ -69,8 +69,8 @@ class ClaudeHeld:
         over = _OVER.search(line)
         if over is None or over[1] != read_text(message, "tool_name"):
             return False
-        found = [probe in over[2] for probe in _probes({**read_object(message, "tool_input")})]
-        return any(found) if len(line) >= CUT else all(found)
+        matches = [probe in over[2] for probe in _probes({**read_object(message, "tool_input")})]
+        return any(matches) if len(line) >= CUT else all(matches)
 
 
 def _probes(given: Value) -> Iterator[str]:

@@ -17,10 +17,10 @@ from atoll.domain.agents.held_hooks import MAX_HELD, HeldQuestions, HoldPhase, H
 from atoll.domain.agents.hooks import MEANINGS, HookMeaning
 from atoll.domain.agents.lenient_json import Message
 from atoll.domain.agents.terminal_question import TerminalQuestion
-from atoll.domain.errors import AtollError, Conflict
+from atoll.domain.errors import AtollError
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.lines import Lines, Program, run_program
-from atoll.runtime.agents.questions import TerminalQuestions
+from atoll.runtime.agents.questions.waiting import TerminalQuestions, late_answer
 from atoll.runtime.agents.session import AgentSession
 from atoll.wire.http.unreadable import UNREADABLE
 
@@ -38,7 +38,7 @@ _OVER = frozenset({
 
 @dataclass(slots=True)
 class _Hold:
-    """One hook that waits, the message it was given, and the answer to it."""
+    """A hook that waits, the message it was given, and the answer to it."""
 
     task: asyncio.Task[None] | None = None
     message: Message = field(default_factory=dict)
@@ -128,16 +128,10 @@ class HeldHooks:
 async def _deliver(hold: _Hold, question: TerminalQuestion) -> None:
     """Give a hook its answer. Raises `Conflict` for one that waits no longer."""
     if hold.answer is None or hold.delivered is None or hold.answer.done():
-        raise _late()
+        raise late_answer()
     hold.answer.set_result(question)
     if not await hold.delivered:
-        raise _late()
-
-
-def _late() -> Conflict:
-    return Conflict(
-        "The question was answered meanwhile, so your answer went nowhere.", code="not_pending"
-    )
+        raise late_answer()
 
 
 async def _read(relay: Lines) -> Message:

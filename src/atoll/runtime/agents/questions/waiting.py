@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from atoll.domain.agents.card import AgentReport, Card, CardState, Draft, Worked, Yielded
 from atoll.domain.agents.conversation import Step, not_pending
 from atoll.domain.agents.terminal_question import TerminalQuestion, answer_part
+from atoll.domain.errors import Conflict
 
 Deliver = Callable[[TerminalQuestion], Awaitable[None]]
 """Takes an answered question to its agent. Raises `Conflict` where the agent takes none any
@@ -17,7 +18,7 @@ more."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Posed:
+class _Pending:
     question: TerminalQuestion
     deliver: Deliver
 
@@ -26,11 +27,11 @@ class TerminalQuestions:
     """The questions that wait, by their cards."""
 
     def __init__(self) -> None:
-        self._posed: dict[str, _Posed] = {}
+        self._posed: dict[str, _Pending] = {}
 
     def pose(self, question: TerminalQuestion, deliver: Deliver) -> tuple[AgentReport, ...]:
         """Add a question. Returns the reports for the agent's session."""
-        self._posed[question.id] = _Posed(question, deliver)
+        self._posed[question.id] = _Pending(question, deliver)
         return question.draft(), Yielded()
 
     def withdraw(self, question_id: str) -> tuple[AgentReport, ...]:
@@ -48,9 +49,16 @@ class TerminalQuestions:
             raise not_pending(card.id)
         question = answer_part(posed.question, card, option, words)
         if not question.is_answered:
-            self._posed[card.id] = _Posed(question, posed.deliver)
+            self._posed[card.id] = _Pending(question, posed.deliver)
             return Step(said=(question.draft(),))
         await posed.deliver(question)
         self._posed.pop(card.id, None)
         state = CardState.DECLINED if question.denied else CardState.DONE
         return Step(said=(Draft(card.id, card.kind, state), Worked()))
+
+
+def late_answer() -> Conflict:
+    """Return the error for an answer to a question that was answered meanwhile."""
+    return Conflict(
+        "The question was answered meanwhile, so your answer went nowhere.", code="not_pending"
+    )

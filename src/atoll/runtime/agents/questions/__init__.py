@@ -1,0 +1,1 @@
+"""Questions of agents at their terminals that are answered from elsewhere, too."""
