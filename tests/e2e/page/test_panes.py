@@ -41,11 +41,11 @@ async def test_terminals_are_split_zoomed_and_opened_from_the_wall_by_keyboard(
     async with chromium() as browser, owner(browser, server, sandbox, terminal) as ann:
         await role(ann, "You drive")
         await Terminal(ann, terminal).type("first\r")
-        bar = ann.locator(".tabs .pane-bar").filter(visible=True)
+        bar = ann.locator(".pane-bar").filter(visible=True)
         await is_alone_for_a_while(ann, bar)
         await ann.keyboard.press("Control+Shift+D")
         await expect(panes(ann)).to_have_count(2)
-        await expect(bar).to_have_count(0)
+        await expect(bar).to_have_count(2)
         await expect(ann.locator(".pane-active .pane-role")).to_have_text("You drive")
         shell = ann.locator(".pane-active")
         await ann.keyboard.type("ls --color=always -d /usr /etc/passwd\r")

@@ -13,6 +13,7 @@ from playwright.async_api import Browser, Page, ViewportSize, expect
 
 from atoll.testing.server import TestServer, atoll_command
 from tests.e2e.page.test_real_page import LINK, Terminal
+from tests.e2e.page.ui.open_page import sandbox_menu, visit
 from tests.e2e.terminals.test_turns import attach_tty
 from tests.peers.api import Api
 from tests.peers.browsers import CALM, chromium, needs_chromium
@@ -170,7 +171,7 @@ async def released_and_taken(hers: Terminal, his: Terminal) -> None:
     await expect(bob.get_by_role("button", name="Withdraw")).to_be_visible()
     await bob.get_by_role("button", name="Withdraw").click()
     await expect(ann.get_by_text("asks for control")).to_have_count(0)
-    await ann.locator(".pane-bar .avatars").click()
+    await ann.locator(".avatars").filter(visible=True).click()
     people = ann.get_by_role("list", name="People at this terminal")
     await people.get_by_role("button", name="Give control").click()
     await role(bob, "You drive")
@@ -234,7 +235,7 @@ async def test_watching_guest_sees_one_terminal_only_and_is_gone_when_revoked(
                 assert status == 404, path
             await Terminal(eve, terminal).type("x")
             await expect(eve.get_by_role("alert")).to_contain_text("You may watch here, not type")
-            await ann.locator(".pane-bar .avatars").click()
+            await ann.locator(".avatars").filter(visible=True).click()
             people = ann.get_by_role("list", name="People at this terminal")
             await expect(people).to_contain_text("Eve")
             await expect(people.get_by_role("button", name="Give control")).to_have_count(0)
@@ -288,7 +289,7 @@ async def test_secret_is_set_marked_rotated_and_removed_and_never_shown(
     async with chromium() as browser:
         done = await asyncio.to_thread(server.run, "login")
         async with person(browser, LINK.findall(done.stdout)[0]) as page:
-            await page.get_by_role("button", name="Secrets and approvals").click()
+            await visit(page, "Secrets and approvals")
             await page.get_by_role("button", name="Set a secret").click()
             await page.get_by_role("radio", name="Variable").check()
             await page.get_by_label("Name", exact=True).fill("build-token")
@@ -320,7 +321,7 @@ async def test_look_alike_host_is_shown_on_the_page_and_asked_about(
     async with chromium() as browser:
         done = await asyncio.to_thread(server.run, "login")
         async with person(browser, LINK.findall(done.stdout)[0]) as page:
-            await page.get_by_role("button", name="Secrets and approvals").click()
+            await visit(page, "Secrets and approvals")
             await page.get_by_role("button", name="Set a secret").click()
             dialog = page.get_by_role("dialog")
             await dialog.get_by_role("radio", name="Any HTTPS service").check()
@@ -345,7 +346,7 @@ async def test_network_is_switched_and_a_refused_host_allowed_from_the_page(
     terminal = api.terminal(sandbox, "cat")
     async with chromium() as browser, owner(browser, server, sandbox, terminal) as ann:
         api.run(sandbox, "curl -sS -m 5 https://refused.example/ || true")
-        await ann.get_by_role("button", name="network limited").click()
+        await (await sandbox_menu(ann)).get_by_role("button", name="network limited").click()
         dialog = ann.get_by_role("dialog", name="Network of walled")
         await dialog.get_by_role("button", name="Allow refused.example").click()
         await expect(dialog.get_by_role("button", name="Forget refused.example")).to_be_visible()
@@ -353,7 +354,9 @@ async def test_network_is_switched_and_a_refused_host_allowed_from_the_page(
         await dialog.get_by_role("radio", name="None").click()
         await expect(dialog.get_by_text("Nothing leaves but model calls")).to_be_visible()
         await ann.keyboard.press("Escape")
-        await expect(ann.get_by_role("button", name="network none")).to_be_visible()
+        await expect(
+            (await sandbox_menu(ann)).get_by_role("button", name="network none")
+        ).to_be_visible()
         await ann.get_by_role("button", name=re.compile("isolation")).click()
         await expect(ann.get_by_text("sudo allowlist")).to_be_visible()
 
@@ -368,7 +371,7 @@ async def test_hostile_names_titles_and_output_stay_text(server: TestServer, api
         link = await share(ann, types=True)
         async with guest(browser, link, STING[:60]) as eve:
             await expect(ann.get_by_role("tab", selected=True)).to_contain_text("<img")
-            await ann.locator(".pane-bar .avatars").click()
+            await ann.locator(".avatars").filter(visible=True).click()
             await expect(ann.get_by_text(STING[:60]).first).to_be_visible()
             await eve.locator(".pane-bar").get_by_role("button", name="Ask for control").click()
             await expect(ann.get_by_role("alert")).to_contain_text("<img")

@@ -9,6 +9,7 @@ from playwright.async_api import Page, expect
 
 from atoll.testing.server import TestServer
 from tests.e2e.page.test_real_page import LINK, tab
+from tests.e2e.page.ui.open_page import sandbox_menu
 from tests.peers.api import api_of
 from tests.peers.browsers import chromium, needs_chromium
 
@@ -145,7 +146,7 @@ async def test_hostile_page_in_a_preview_reaches_no_cookie_storage_or_api(
 
             # The page says that a server began, and opens it in a tab of its own.
             await expect(page.get_by_text("A server listens at port 3000 of shop")).to_be_visible()
-            await page.get_by_role("button", name="1 port").click()
+            await (await sandbox_menu(page)).get_by_role("button", name="1 port").click()
             async with page.context.expect_page() as opened:
                 await page.get_by_role("button", name="Open port 3000").click()
             _is_harmless(await _found(await opened.value))

@@ -10,6 +10,7 @@ from playwright.async_api import Page, expect
 from atoll.testing.server import TestServer, test_server
 from tests.e2e.page.test_machines import MILLISECONDS, PLAYED
 from tests.e2e.page.test_real_page import LINK, tab
+from tests.e2e.page.ui.open_page import visit
 from tests.peers.api import api_of
 from tests.peers.browsers import chromium, needs_chromium
 
@@ -37,7 +38,7 @@ async def test_worker_is_created_stopped_and_forgotten_on_the_page(server: TestS
         async with chromium() as browser:
             page = await tab(browser, LINK.findall(server.log.read_text())[0])
             page.set_default_timeout(MILLISECONDS)
-            await page.get_by_role("button", name="Workers").click()
+            await visit(page, "Workers")
             await created(page)
             shown = api.call("GET", "/v1/workers/docs/snapshot")
             assert (shown["agent"], shown["permissions"]) == ("claude-code", "ask")
@@ -79,14 +80,14 @@ async def test_machine_is_unlinked_and_a_login_turned_on_and_ended(server: TestS
         async with chromium() as browser:
             page = await tab(browser, LINK.findall(server.log.read_text())[0])
             page.set_default_timeout(MILLISECONDS)
-            await page.get_by_role("button", name="Workers").click()
+            await visit(page, "Workers")
             section = page.get_by_role("region", name="Your own machines")
             await expect(section.locator("[data-lane='runs']")).to_have_text("takes workers")
             await section.get_by_role("button", name="Unlink laptop").click()
             await page.get_by_role("button", name="Unlink it").click()
             await expect(section.get_by_text("No machine is linked.")).to_be_visible()
             assert api.call("GET", "/v1/desktops")["desktops"] == []
-            await page.get_by_role("button", name="Secrets and approvals").click()
+            await visit(page, "Secrets and approvals")
             await page.get_by_role("button", name="Log an agent in").click()
             dialog = page.get_by_role("dialog", name="Log an agent in")
             await dialog.get_by_role("button", name="Begin").click()

@@ -8,6 +8,7 @@ from playwright.async_api import Browser, Page, expect
 from atoll.testing.server import TestServer, test_server
 from tests.e2e.page.test_people import owner, person, role
 from tests.e2e.page.test_real_page import Terminal
+from tests.e2e.page.ui.open_page import sandbox_menu
 from tests.peers.api import api_of
 from tests.peers.browsers import chromium, needs_chromium
 from tests.peers.identity.oidc_provider import OidcProcess, oidc_provider
@@ -60,6 +61,7 @@ async def watched(browser: Browser, server: TestServer, provider: OidcProcess) -
             await hers.type("seen by two\r")
             await his.sees("seen by two")
             await expect(bob.locator(".owner-mark").first).to_contain_text("Ann’s")
+            await sandbox_menu(bob)
             await expect(bob.get_by_role("button", name="Destroy")).to_have_count(0)
 
 

@@ -101,6 +101,7 @@ class Mouse:
         await item.get_by_role("button", name="Allow").first.click()
 
     async def bring_home(self) -> None:
+        await self.page.get_by_role("button", name="More about this sandbox").click()
         await self.page.get_by_role("button", name="Pull", exact=True).click()
 
     async def comment(self, diff: Locator, word: str, words: str) -> None:

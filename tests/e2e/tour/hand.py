@@ -127,6 +127,7 @@ class Keys:
             await self.page.wait_for_timeout(200)  # a key that was taken has no effect at once
 
     async def bring_home(self) -> None:
+        await self.press(self.page.get_by_role("button", name="More about this sandbox"))
         await self.press(self.page.get_by_role("button", name="Pull", exact=True))
 
     async def comment(self, diff: Locator, word: str, words: str) -> None:
@@ -185,8 +186,8 @@ class Touch:
         await item.get_by_role("button", name="Allow").first.tap()
 
     async def bring_home(self) -> None:
-        await self.page.get_by_role("button", name="Commands").last.tap()
-        await self.page.get_by_role("option", name="Pull its work").tap()
+        await self.page.get_by_role("button", name="More about this sandbox").tap()
+        await self.page.get_by_role("button", name="Pull", exact=True).tap()
 
     async def comment(self, diff: Locator, word: str, words: str) -> None:
         row = diff.locator(".diff-row", has_text=word).first

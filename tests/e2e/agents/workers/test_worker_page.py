@@ -16,6 +16,7 @@ from tests.e2e.agents.workers.test_worker_threads import ASKING
 from tests.e2e.agents.workers.test_workers import asked, eventually, trees, until
 from tests.e2e.page.test_people import DESKTOP, PHONE_SCREEN, STING, TESTING
 from tests.e2e.page.test_real_page import LINK
+from tests.e2e.page.ui.open_page import visit
 from tests.peers.browsers import CALM, chromium, needs_chromium
 
 pytestmark = [
@@ -96,7 +97,7 @@ async def test_question_of_a_worker_is_answered_on_a_phone(
     sandbox = await created(w, name, agent=agent, permissions="ask")
     async with signed_in(w, **PHONE_SCREEN) as page:
         await page.get_by_role("button", name="Sandboxes").tap()
-        await page.get_by_role("button", name="Workers").tap()
+        await visit(page, "Workers")
         await page.get_by_role("link", name=name, exact=True).tap()
         await expect(page.locator("[data-heartbeat='fresh']")).to_be_visible()
         line = page.get_by_role("textbox", name=f"Ask {agent}")
@@ -157,7 +158,7 @@ async def test_worker_is_taken_over_typed_to_and_given_back(
 
     async with signed_in(w, viewport=DESKTOP) as page, asyncio.TaskGroup() as tasks:
         watching = tasks.create_task(run(w, sandbox, "python3", "-c", WATCH, PROGRAMS[agent]))
-        await page.get_by_role("button", name="Workers").click()
+        await visit(page, "Workers")
         await page.get_by_role("link", name=name, exact=True).click()
         line = page.get_by_role("textbox", name=f"Ask {agent}")
         await line.fill("[[say Before.]]")

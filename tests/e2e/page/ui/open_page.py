@@ -135,6 +135,18 @@ async def begin_sandbox(page: Page) -> Locator:
     return form
 
 
+async def sandbox_menu(page: Page) -> Locator:
+    """Opens what is behind a sandbox's ⋯."""
+    await page.get_by_role("button", name="More about this sandbox").click()
+    return page.get_by_role("dialog", name="More about this sandbox")
+
+
+async def visit(page: Page, place: str) -> None:
+    """Goes to a place that is behind the rail's ⋯."""
+    await page.get_by_role("button", name="More places").click()
+    await page.get_by_role("dialog", name="More places").get_by_role("button", name=place).click()
+
+
 async def learns(page: Page, look: Callable[[], T], wanted: T) -> None:
     """Wait until the server knows this: a key or a click returns before its request is there.
     `look` is called again after each answer to the page."""

@@ -11,7 +11,7 @@ from tests.e2e.page.test_people import PHONE_SCREEN
 from tests.peers.browsers import CALM
 
 from .open_page import OpenPage, learns
-from .scripted import TICKET, ScriptedServer
+from .scripted import REPOSITORY, TICKET, ScriptedServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -25,6 +25,24 @@ LETTERS_APART = """() => {
   const spans = [...document.querySelectorAll('.pane-screen .xterm-rows span')];
   const apart = spans.map(span => parseFloat(getComputedStyle(span).letterSpacing) || 0);
   return spans.length === 0 ? null : Math.max(0.01, ...apart);
+}"""
+#: Where the parts of the frame are that are there at all times, by their names.
+FRAME = """() => Object.fromEntries(
+  [...document.querySelectorAll(`.sandbox-title h1, .sandbox-branch, .sandbox-people, .sandbox-more,
+    .standing-place, .tabs button, .pane-screen, .pane-bar, .rail button`)]
+    .map(one => [one, one.getBoundingClientRect()])
+    .map(([one, at]) => [
+      `${one.className} ${one.ariaLabel ?? one.title}`, [at.left, at.top, at.right, at.bottom]
+    ])
+)"""
+#: How far down the content of a sandbox begins, in pixels, and below how many rows.
+ABOVE = """() => {
+  const top = document.querySelector('.sandbox').getBoundingClientRect().top;
+  const rows = [...document.querySelectorAll('.sandbox-head > *, .tabs, .pane-bar')];
+  const stage = document.querySelector('.pane-stage, .talk').getBoundingClientRect().top;
+  const above = rows.map(row => row.getBoundingClientRect())
+    .filter(row => row.height > 0 && row.bottom <= stage + 1);
+  return [stage - top, new Set(above.map(row => Math.round(row.top))).size];
 }"""
 RUNNING = {"type": "agent_state", "agent_state": "running", "turn": "working", "agent": "codex"}
 CAST = "\n".join(
@@ -73,6 +91,8 @@ async def test_phone_shows_an_agent_as_cards_and_answers_it(
     await agent.put("ask:1", title="Write app.txt?", data={"answerable": True}, **asks)
     log = phone.get_by_role("log", name="What the agent did")
     await expect(log).to_contain_text("Fix the tests")
+    top, rows = await phone.evaluate(ABOVE)
+    assert (rows, top <= 96) == (1, True)
     await agent.put("call_1", state="done", text="12 passing", data={"exit_code": 0})
     await expect(log).to_contain_text("12 passing")
     await expect(log.get_by_text("npm test")).to_have_count(1)
@@ -107,6 +127,49 @@ async def test_cards_of_every_kind_hold_no_markup(server: ScriptedServer, phone:
     await expect(log.get_by_role("button", name=STING)).to_have_count(2)
     assert await phone.evaluate("window.stung") is None
     assert await phone.locator("img").count() == 0
+
+
+async def test_no_part_of_the_frame_moves_when_a_turn_begins_or_ends(open_page: OpenPage) -> None:
+    page, server, box = open_page.page, open_page.server, open_page.sandbox
+    repository = {**REPOSITORY, "repo_url": "https://example.com/o/shop", "branch": "mend"}
+    work = {
+        **{"state": "working", "mark": "m", "commits": 0, "plus": 0, "minus": 0, "uncommitted": 1},
+        **dict.fromkeys(("conflict", "merge", "pull", "reviewed_at")),
+    }
+    server.sandboxes[box] |= {"repos": [repository], "work": work}
+    await server.tell(f"sandbox:{box}", "sandbox.active")
+    await expect(page.locator(".sandbox-branch")).to_have_text("o/shop · mend")
+    for width in (1280, 1440):
+        await page.set_viewport_size({"width": width, "height": 800})
+        seen = []
+        for turn, status, stands in (
+            ("waiting", "idle", None),
+            ("working", "working", work),
+            ("waiting", "needs_you", {**work, "state": "needs_you"}),
+            ("working", "working", work),
+            ("waiting", "done", {**work, "state": "to_review", "plus": 9412, "minus": 987}),
+        ):
+            server.sandboxes[box]["work"] = stands
+            await open_page.terminal.say({**RUNNING, "turn": turn})
+            await server.report(box, open_page.terminal.id, status, question="Which one?")
+            await server.tell(f"sandbox:{box}", "sandbox.active")
+            await expect(page.locator(".standing")).to_have_text(
+                {"idle": "Idle", "needs_you": "Needs you", "done": "To review"}.get(
+                    status, "Working"
+                )
+            )
+            seen.append(await page.evaluate(FRAME))
+        await expect(page.get_by_role("button", name="Review +9412 −987")).to_be_visible()
+        await expect(page.get_by_role("tab", name="Changes +9.4k −987")).to_be_visible()
+        for after in seen[1:]:
+            moved = {
+                name: (place, after[name])
+                for name, place in seen[0].items()
+                if max(abs(a - b) for a, b in zip(place, after[name], strict=True)) > 1
+            }
+            assert moved == {}
+        top, rows = await page.evaluate(ABOVE)
+        assert (rows, top <= 90) == (2, True)
 
 
 async def test_working_agent_turns_typing_off_and_a_person_can_interrupt(

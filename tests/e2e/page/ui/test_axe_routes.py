@@ -15,7 +15,7 @@ from tests.e2e.page.test_axe import AXE, BRANCH, LONG, OPTIONS, REPOSITORY, Surv
 from tests.e2e.page.test_people import DESKTOP, PHONE_SCREEN
 from tests.peers.browsers import CALM
 
-from .open_page import begin_sandbox
+from .open_page import begin_sandbox, sandbox_menu
 from .scripted import TICKET, ScriptedServer, at
 from .test_home import HOME, Home
 from .test_review import REVIEWED, answer
@@ -112,9 +112,11 @@ async def review(found: BothColours, server: ScriptedServer, sandbox: str) -> No
     await page.goto(f"{server.url}#/sandboxes/{sandbox}")
     await expect(page.get_by_role("heading", level=1)).to_be_visible()
     if found.look == "desktop":
+        await page.get_by_role("button", name="Split").click()
         await page.get_by_role("button", name="All in a grid").click()
         await expect(page.locator(".pane-placed")).to_have_count(2)
         await found.check("two panes")
+        await page.get_by_role("button", name="Split").click()
         await page.get_by_role("button", name="One at a time").click()
     await page.goto(f"{server.url}#/sandboxes/{sandbox}/changes")
     await expect(page.get_by_role("group", name="Changes of src/a.py")).to_contain_text("return 2")
@@ -134,11 +136,9 @@ async def homeward(found: BothColours, server: ScriptedServer, sandbox: str) -> 
     await found.page.route(HOME, home.answer)
     await found.page.goto(f"{server.url}#/sandboxes/{sandbox}")
     await expect(found.page.get_by_role("tab", name="Changes")).to_be_visible()
-    if found.look == "phone":
-        await found.page.get_by_role("button", name="Commands").click()
-        await found.page.get_by_role("option", name="Pull its work").click()
-    else:
-        await found.page.get_by_role("button", name="Pull", exact=True).click()
+    menu = await sandbox_menu(found.page)
+    await found.check("menu of a sandbox")
+    await menu.get_by_role("button", name="Pull").click()
     await expect(found.page.get_by_role("dialog")).to_contain_text("held for you")
     await found.check("pull")
     await found.page.keyboard.press("Escape")

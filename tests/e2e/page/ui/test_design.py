@@ -5,6 +5,7 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from tests.e2e.page.test_axe import AXE, Survey
+from tests.e2e.page.ui.open_page import visit
 from tests.peers.browsers import CALM
 
 from .scripted import TICKET, ScriptedServer
@@ -88,7 +89,7 @@ async def test_part_that_cannot_be_fetched_says_so_and_comes_by_a_reload(
     await page.goto(f"{server.url}#login={TICKET}")
     await expect(page.get_by_role("heading", level=1)).to_be_visible()
     await page.route("**/assets/SecretsPage-*.js", lambda route: route.abort())
-    await page.get_by_role("button", name="Secrets and approvals").click()
+    await visit(page, "Secrets and approvals")
     trouble = page.get_by_role("alert")
     await expect(trouble).to_contain_text("could not be loaded")
     await page.unroute("**/assets/SecretsPage-*.js")

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.async_api import Page, Route, expect
 
-from tests.e2e.page.ui.open_page import OpenPage
+from tests.e2e.page.ui.open_page import OpenPage, sandbox_menu
 from tests.e2e.page.ui.scripted import REPOSITORY
 from tests.places import ROOT
 
@@ -85,7 +85,7 @@ class Home:
 
 async def opened(page: Page, home: Home) -> None:
     await page.route(HOME, home.answer)
-    await page.get_by_role("button", name="Pull", exact=True).click()
+    await (await sandbox_menu(page)).get_by_role("button", name="Pull").click()
     await expect(page.get_by_role("dialog")).to_be_visible()
 
 

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, Route, expect
 
+from tests.e2e.page.ui.open_page import visit
+
 from .scripted import TICKET, ScriptedServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -123,7 +125,7 @@ async def test_person_is_notified_of_what_is_not_on_screen_and_of_a_lost_server(
     shown, other = server.add_sandbox("shown"), server.add_sandbox("other")
     await page.add_init_script(NOTES)
     await page.goto(f"{server.url}#login={TICKET}")
-    await page.get_by_role("button", name="Notifications").click()
+    await visit(page, "Notifications")
     await expect(page.get_by_role("heading", name="Notifications")).to_be_visible()
     await page.get_by_label("Notify me on this desktop").check()
     await page.locator(".row", has_text="shown").click()

@@ -8,7 +8,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.e2e.page.test_people import PHONE_SCREEN
 from tests.peers.browsers import CALM
 
-from .open_page import OpenPage
+from .open_page import OpenPage, visit
 from .scripted import TICKET, ScriptedServer
 from .scripted_terminal import ScriptedTerminal
 
@@ -64,13 +64,19 @@ async def test_page_is_usable_by_tab_alone(open_page: OpenPage) -> None:
     for _ in range(14):
         reached.add(await page.evaluate(FOCUSED))
         await page.keyboard.press("Tab")
-    assert {"Skip to the sandbox", "Commands", "New task", "demo", "Stop", "Destroy"} <= reached
-    assert {"bash", "New terminal", "Search (Ctrl Shift F)"} <= reached
+    assert {"Skip to the sandbox", "Search or jump: Commands", "New task", "demo"} <= reached
+    assert {"More about this sandbox", "bash", "New terminal"} <= reached
+    assert "Search (Ctrl Shift F)" in reached
+    await page.get_by_role("button", name="More about this sandbox").press("Enter")
+    for _ in range(12):
+        reached.add(await page.evaluate(FOCUSED))
+        await page.keyboard.press("Tab")
+    assert {"Stop", "Destroy"} <= reached
 
 
 async def test_theme_toggle_is_remembered(open_page: OpenPage) -> None:
     page = open_page.page
-    await page.get_by_role("button", name="Switch to dark colours").click()
+    await visit(page, "Switch to dark colours")
     await page.reload()
     await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
@@ -160,6 +166,7 @@ def _touch(kind: str, at: float, right: float, down: float) -> dict[str, Any]:
 
 async def test_tabs_are_walked_chosen_and_closed_by_the_keyboard_alone(open_page: OpenPage) -> None:
     page = open_page.page
+    await page.get_by_role("button", name="New agent").click()
     await page.get_by_role("button", name="New claude terminal").click()
     first, other = page.get_by_role("tab", name="bash"), page.get_by_role("tab", name="claude")
     await expect(other).to_have_attribute("aria-selected", "true")

@@ -1,7 +1,7 @@
 import pytest
 from playwright.async_api import Page, Route, expect
 
-from .open_page import OpenPage, begin_sandbox
+from .open_page import OpenPage, begin_sandbox, sandbox_menu
 from .scripted import TICKET, ScriptedServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -57,7 +57,7 @@ async def test_sandbox_says_where_it_is_and_why_there(server: ScriptedServer, pa
     server.add_sandbox("placed", route="rt_one")
     await page.goto(f"{server.url}#login={TICKET}")
     await page.locator(".row").click()
-    await page.get_by_role("button", name="container isolation").click()
+    await (await sandbox_menu(page)).get_by_role("button", name="container isolation").click()
     await expect(page.get_by_text("Where it is, and why there")).to_be_visible()
     await expect(page.get_by_text("ext.namespaces at local", exact=True).first).to_be_visible()
     failed = page.get_by_role("list", name="Failed starts")
@@ -138,10 +138,9 @@ async def test_created_sandbox_becoming_ready_offers_a_terminal(open_page: OpenP
     await page.get_by_role("button", name="Open a terminal").click()
     await expect(page.get_by_role("tab", name="bash")).to_have_attribute("aria-selected", "true")
     # It was made for no agent, and has three.
-    others = page.get_by_role("button", name="Other agents")
+    others = page.get_by_role("button", name="New agent")
     for agent in ("claude-code", "codex"):
-        if agent == "codex":
-            await others.click()
+        await others.click()
         await page.get_by_role("button", name=f"New {agent} terminal").click()
         opened = page.get_by_role("tab", name=agent)
         await expect(opened).to_have_attribute("aria-selected", "true")
@@ -155,12 +154,12 @@ async def test_created_sandbox_becoming_ready_offers_a_terminal(open_page: OpenP
 
 async def test_destroy_asks_first_and_cancel_is_the_safe_answer(open_page: OpenPage) -> None:
     page = open_page.page
-    await page.get_by_role("toolbar", name="Sandbox").get_by_text("Destroy").click()
+    await (await sandbox_menu(page)).get_by_text("Destroy").click()
     dialog = page.get_by_role("alertdialog")
     await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
     await page.keyboard.press("Escape")
     assert open_page.server.sandboxes[open_page.sandbox]["state"] == "active"
-    await page.get_by_role("toolbar", name="Sandbox").get_by_text("Destroy").click()
+    await (await sandbox_menu(page)).get_by_text("Destroy").click()
     await dialog.get_by_role("button", name="Destroy").click()
     await expect(page.locator(".row")).to_have_count(0)
 
@@ -182,7 +181,7 @@ async def test_act_that_may_lose_work_names_it_first(open_page: OpenPage, act: s
             "more": 3,
         }
     ]
-    await page.get_by_role("toolbar", name="Sandbox").get_by_text(act).click()
+    await (await sandbox_menu(page)).get_by_text(act).click()
     dialog = page.get_by_role("alertdialog")
     words = "2 commits up to 0123456789ab (mend <b>it</b>), 1 stash, 13 files"
     await expect(dialog.get_by_role("status")).to_contain_text(f"Only in /workspace: {words}")
@@ -213,7 +212,7 @@ async def test_destroy_of_what_nobody_can_list_takes_a_second_word(open_page: Op
         await route.fulfill(status=502, json={"code": "failed", "detail": "git is broken"})
 
     await page.route("**/unpulled", lost)
-    await page.get_by_role("toolbar", name="Sandbox").get_by_text("Destroy").click()
+    await (await sandbox_menu(page)).get_by_text("Destroy").click()
     dialog = page.get_by_role("alertdialog")
     await expect(dialog).to_contain_text("cannot be listed: git is broken")
     going = dialog.get_by_role("button", name="Destroy")
@@ -226,7 +225,7 @@ async def test_destroy_of_what_nobody_can_list_takes_a_second_word(open_page: Op
 
 async def test_destroy_keeps_the_files_when_asked_and_says_where(open_page: OpenPage) -> None:
     page = open_page.page
-    await page.get_by_role("toolbar", name="Sandbox").get_by_text("Destroy").click()
+    await (await sandbox_menu(page)).get_by_text("Destroy").click()
     dialog = page.get_by_role("alertdialog")
     await expect(dialog).to_contain_text("No work exists only here.")
     await dialog.get_by_role("checkbox", name="Keep its files and commits").check()
@@ -255,13 +254,13 @@ async def test_end_that_is_near_is_said_on_the_header_and_on_the_card(open_page:
 
 async def test_expired_sandbox_can_be_started_with_its_files(open_page: OpenPage) -> None:
     await open_page.server.enter(open_page.sandbox, "expired", reason="Its time to live ran out.")
-    await open_page.page.get_by_role("toolbar", name="Sandbox").get_by_text("Start").click()
+    await open_page.page.get_by_role("button", name="Start", exact=True).click()
     await expect(open_page.page.locator(".row").first).to_contain_text("Ready")
 
 
 async def test_time_left_can_be_extended(open_page: OpenPage) -> None:
     page = open_page.page
-    await page.get_by_role("button", name="3 h 42 min left").click()
+    await (await sandbox_menu(page)).get_by_role("button", name="3 h 42 min left").click()
     more = page.locator(".pop-choices button")
     # A day more does not fit into what the profile allows.
     await expect(more).to_have_text(

@@ -18,6 +18,7 @@ import { useInbox } from '../inbox/Inbox';
 import { ExposedMark } from '../sandboxes/ExposedMark';
 import { OwnerMark } from '../sandboxes/OwnerMark';
 import { Icon, Mark, type IconName } from '../parts/icons';
+import { Pop } from '../parts/Pop';
 import { StateShape, stateWords } from '../sandboxes/StateMark';
 import { repoWords } from '../parts/words';
 
@@ -68,16 +69,21 @@ export function Rail({ onNew, onPalette, onPick }: RailProps) {
           <Mark />
           Atoll
         </a>
-        <button
-          type="button"
-          className="button-icon"
-          onClick={onPalette}
-          aria-label={t`Commands`}
-          title={t`Commands (Ctrl K)`}
-        >
-          <Icon name="command" />
-        </button>
+        <LinkMark />
       </header>
+      <button
+        type="button"
+        className="rail-search"
+        onClick={onPalette}
+        title={t`Commands (Ctrl K)`}
+      >
+        <Icon name="search" />
+        <span>
+          {t`Search or jump`}
+          <span className="spoken">: {t`Commands`}</span>
+        </span>
+        <kbd aria-hidden="true">Ctrl K</kbd>
+      </button>
       {works && (
         <button type="button" className="button button-primary rail-new" onClick={onNew}>
           <Icon name="plus" />
@@ -108,7 +114,6 @@ export function Rail({ onNew, onPalette, onPick }: RailProps) {
       </div>
       <RailPlaces onPick={onPick} />
       <AccountMenu onPick={onPick} />
-      <RailFoot />
     </nav>
   );
 }
@@ -208,9 +213,9 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
 
 const PLACES = worded<readonly { page: PlainPage; icon: IconName; words: string; key?: string }[]>(
   () => [
-    { page: 'dashboards', icon: 'board', words: t`Dashboards`, key: 'D' },
     { page: 'inbox', icon: 'inbox', words: t`Inbox`, key: 'I' },
     { page: 'terminals', icon: 'grid', words: t`Terminals`, key: 'T' },
+    { page: 'dashboards', icon: 'board', words: t`Dashboards`, key: 'D' },
     { page: 'workers', icon: 'agent', words: t`Workers` },
     { page: 'secrets', icon: 'key', words: t`Secrets and approvals` },
     { page: 'notifications', icon: 'bell', words: t`Notifications` },
@@ -221,17 +226,26 @@ const PLACES = worded<readonly { page: PlainPage; icon: IconName; words: string;
 /** Places with what members have and viewers have not. */
 const OF_MEMBERS: readonly PlainPage[] = ['secrets', 'workers'];
 
+/** The places that have their words in the row; the others are behind it. */
+const FIRST: readonly PlainPage[] = ['inbox', 'terminals', 'dashboards'];
+
 function RailPlaces({ onPick }: { readonly onPick: () => void }) {
   const here = useStore(route).page;
   const waiting = useInbox().length;
   const ours = useStore(team);
   const offered = (page: PlainPage): boolean =>
     page === 'admin' ? mayOversee(ours) : mayWork(ours) || !OF_MEMBERS.includes(page);
+  const places = PLACES().filter(({ page }) => offered(page));
+  const others = places.filter(({ page }) => !FIRST.includes(page));
+  const visit = (page: PlainPage): void => {
+    goTo(page);
+    onPick();
+  };
   return (
     <div className="rail-places">
-      {PLACES()
-        .filter(({ page }) => offered(page))
-        .map(({ page, icon, words, key }) => {
+      {places
+        .filter(({ page }) => FIRST.includes(page))
+        .map(({ page, words, key }) => {
           const count = page === 'inbox' ? waiting : 0;
           return (
             <button
@@ -239,41 +253,58 @@ function RailPlaces({ onPick }: { readonly onPick: () => void }) {
               type="button"
               className={count > 0 ? 'rail-place rail-pending' : 'rail-place'}
               aria-current={here === page ? 'page' : undefined}
-              title={key === undefined ? undefined : `${words} (${key})`}
-              onClick={() => {
-                goTo(page);
-                onPick();
-              }}
+              title={`${words} (${key ?? ''})`}
+              onClick={() => visit(page)}
             >
-              <Icon name={icon} />
               {words}
               {count > 0 && <span className="count">{count}</span>}
             </button>
           );
         })}
+      <Pop className="rail-place rail-more" label={t`More places`} summary={<Icon name="more" />}>
+        {(close) => (
+          <div className="menu-list">
+            {others.map(({ page, icon, words, key }) => (
+              <button
+                key={page}
+                type="button"
+                className="sandbox-act"
+                aria-current={here === page ? 'page' : undefined}
+                onClick={() => {
+                  close();
+                  visit(page);
+                }}
+              >
+                <Icon name={icon} />
+                {words}
+                {key !== undefined && <kbd aria-hidden="true">{key}</kbd>}
+              </button>
+            ))}
+            <ThemeSwitch />
+          </div>
+        )}
+      </Pop>
     </div>
   );
 }
 
-function RailFoot() {
+/** Whether events flow: a dot, and words where they do not. */
+function LinkMark() {
   const live = useStore(connected);
-  const now = useStore(shade);
-  const words = now === 'dark' ? t`Switch to light colours` : t`Switch to dark colours`;
   return (
-    <footer className="rail-foot">
-      <span className={live ? 'link link-live' : 'link link-cut'} role="status">
-        <span className="link-dot" aria-hidden="true" />
-        {live ? t`Live` : t`Reconnecting…`}
-      </span>
-      <button
-        type="button"
-        className="button-icon"
-        onClick={toggleTheme}
-        aria-label={words}
-        title={words}
-      >
-        <Icon name={now === 'dark' ? 'sun' : 'moon'} />
-      </button>
-    </footer>
+    <span className={live ? 'link link-live' : 'link link-cut'} role="status">
+      <span className="link-dot" aria-hidden="true" />
+      <span className="link-words">{live ? t`Live` : t`Reconnecting…`}</span>
+    </span>
+  );
+}
+
+function ThemeSwitch() {
+  const now = useStore(shade);
+  return (
+    <button type="button" className="sandbox-act" onClick={toggleTheme}>
+      <Icon name={now === 'dark' ? 'sun' : 'moon'} />
+      {now === 'dark' ? t`Switch to light colours` : t`Switch to dark colours`}
+    </button>
   );
 }

@@ -13,20 +13,20 @@ interface PopProps {
   /** Whether it opens above its word, as wide as that. */
   readonly above?: boolean;
   /** The looks of its word, in place of a fact's or a button's. */
-  readonly face?: string;
+  readonly className?: string;
   /** Called with a way to close the panel. */
   readonly children: (close: () => void) => ReactNode;
 }
 
 export function Pop(props: PopProps) {
-  const { summary, tone = '', above = false, button = false, label, face, children } = props;
+  const { summary, tone = '', above = false, button = false, label, className, children } = props;
   const [open, setOpen] = useState(false);
   const id = useId();
   return (
     <Popover.Root open={open} onOpenChange={setOpen}>
       <Popover.Trigger
         id={id}
-        className={face ?? (button ? 'button button-small' : `pop-face fact ${tone}`)}
+        className={className ?? (button ? 'button button-small' : `pop-face fact ${tone}`)}
         aria-label={label}
         title={label}
       >

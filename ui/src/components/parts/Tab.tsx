@@ -39,6 +39,8 @@ export function Tab({ terminal, status, agent, selected, ...calls }: TabProps) {
   const title = status?.title ?? '';
   const words =
     agent === null ? terminalWords(terminal, title) : agentWords(agent, terminal, title);
+  // An agent's title changes with each turn, and its tab must not.
+  const face = agent === null ? words : agentWords(agent, { ...terminal, title: '' }, '');
   const exit = exitNote(terminal, status);
   return (
     <div className={selected ? 'tab tab-on' : 'tab'} role="presentation">
@@ -62,7 +64,7 @@ export function Tab({ terminal, status, agent, selected, ...calls }: TabProps) {
         }}
       >
         <Icon name={agent === null ? 'terminal' : 'agent'} />
-        <span className="tab-words">{words}</span>
+        <span className="tab-words">{face}</span>
         {exit !== null && (
           <span className={exit === 'exit 0' ? 'badge' : 'badge badge-bad'}>{exit}</span>
         )}

@@ -68,21 +68,40 @@ function bringIn(row: HTMLElement, tab: HTMLElement): void {
   else if (here.right > around.right) row.scrollLeft += here.right - around.right;
 }
 
+/** A number in at most four characters: 1234 is 1.2k. */
+function shortNumber(count: number): string {
+  if (count < 1_000) return String(count);
+  return `${(count / 1_000).toFixed(count < 10_000 ? 1 : 0)}k`;
+}
+
 interface PlainTabProps {
   readonly id: string;
-  readonly icon: IconName;
+  readonly icon?: IconName;
+  /** Lines added and removed: null where there are none, whose place is kept. */
+  readonly counts?: { readonly plus: number; readonly minus: number } | null | undefined;
   readonly selected: boolean;
   readonly onChoose: () => void;
   readonly children: string;
 }
 
 /** A tab that cannot be closed. */
-export function PlainTab({ id, icon, selected, onChoose, children }: PlainTabProps) {
+export function PlainTab(props: PlainTabProps) {
+  const { id, icon, counts, selected, onChoose, children } = props;
   return (
     <div className={selected ? 'tab tab-on' : 'tab'} role="presentation">
       <Tabs.Tab {...tabOf(id, selected)} title={children} onClick={onChoose}>
-        <Icon name={icon} />
+        {icon !== undefined && <Icon name={icon} />}
         <span className="tab-plain">{children}</span>
+        {counts !== undefined && (
+          <span className="tab-counts">
+            {counts !== null && (
+              <>
+                <span className="added">+{shortNumber(counts.plus)}</span>{' '}
+                <span className="removed">−{shortNumber(counts.minus)}</span>
+              </>
+            )}
+          </span>
+        )}
       </Tabs.Tab>
     </div>
   );

@@ -30,7 +30,7 @@ export function RepositoryChip({ state }: ChipProps) {
   const words = name === '' ? t`no repository` : name;
   return (
     <Pop
-      face={faceOf(name !== '', trouble?.field === 'repo_url')}
+      className={faceOf(name !== '', trouble?.field === 'repo_url')}
       label={t`Repository: ${words}`}
       summary={
         <>
@@ -140,7 +140,7 @@ export function BranchChip({ state }: ChipProps) {
   const bad = trouble?.field === 'branch' || trouble?.field === 'from_branch';
   return (
     <Pop
-      face={faceOf(false, bad)}
+      className={faceOf(false, bad)}
       label={t`Branch: ${words}`}
       summary={
         <>

@@ -1,4 +1,4 @@
-/** The task of a sandbox: its words folded, and what keeps it from being at work. */
+/** What keeps the task of a sandbox from being at work. */
 
 import type { Sandbox } from '../../api/types';
 import { t } from '../../language/t';
@@ -18,12 +18,6 @@ export function TaskNote({ sandbox }: { readonly sandbox: Sandbox }) {
           <strong>{t`The task was not started.`}</strong> {task.reason}
         </p>
       )}
-      <details className="instructions">
-        <summary>
-          {t`Task:`} <span className="task-words">{task.prompt.trim().split('\n', 1)}</span>
-        </summary>
-        <pre>{task.prompt}</pre>
-      </details>
     </>
   );
 }

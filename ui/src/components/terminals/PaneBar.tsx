@@ -1,9 +1,11 @@
-/** The slim line above a terminal: who is here, who drives, and what can be done with it. */
+/** The slim line at a terminal: who is here, who drives, and what can be done with it. */
 
 import { useState, type ReactNode } from 'react';
+import { createPortal } from 'react-dom';
 import type { Terminal } from '../../api/types';
 import { t, worded } from '../../language/t';
 import { useRights } from '../../state/team/useRights';
+import { everybody } from '../../terminal/attach/party';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { actWords, controlActs, roleWords, type ControlAct } from '../../terminal/attach/turns';
 import type { TerminalView } from '../../terminal/screen/view';
@@ -25,18 +27,21 @@ interface PaneBarProps {
   readonly onSearch: () => void;
   readonly onText: () => void;
   readonly onSize: () => void;
+  /** Where people and the way to share are shown instead of here. */
+  readonly people: HTMLElement | null;
   /** An agent's part of the line. */
   readonly children?: ReactNode;
 }
 
 export function PaneBar(props: PaneBarProps) {
-  const { sandboxId, terminal, status, view, cards, onCards, onShare } = props;
+  const { sandboxId, terminal, status, view, cards, onCards, onShare, people } = props;
   const { works, manages } = useRights(sandboxId);
   return (
-    <div className="pane-bar">
+    <div className={isQuiet(status) ? 'pane-bar pane-bar-quiet' : 'pane-bar'}>
+      {people !== null && <InHead {...{ people, status, view, manages, onShare }} />}
       {status !== null && (
         <>
-          <Turn status={status} view={view} />
+          <Turn status={status} view={view} here={people === null} />
           <RecordingMark {...{ sandboxId, works, status }} terminalId={terminal.terminal_id} />
         </>
       )}
@@ -51,10 +56,46 @@ export function PaneBar(props: PaneBarProps) {
         label={cards ? t`Show the terminal` : t`Show as cards`}
         onClick={onCards}
       />
-      {manages && <Tool icon="share" label={t`Share this terminal`} onClick={onShare} />}
+      {manages && people === null && (
+        <Tool icon="share" label={t`Share this terminal`} onClick={onShare} />
+      )}
       {!cards && <ScreenTools {...props} />}
     </div>
   );
+}
+
+interface InHeadProps extends Pick<PaneBarProps, 'status' | 'view' | 'onShare'> {
+  readonly people: HTMLElement;
+  readonly manages: boolean;
+}
+
+/** Who is at a terminal alone in view, and the way to share it, in the head of its sandbox. */
+function InHead({ people, status, view, manages, onShare }: InHeadProps) {
+  return createPortal(
+    <>
+      {status !== null && <People status={status} view={view} />}
+      {manages && (
+        <button
+          type="button"
+          className="button button-small"
+          aria-label={t`Share this terminal`}
+          onClick={onShare}
+        >
+          {t`Share`}
+        </button>
+      )}
+    </>,
+    people,
+  );
+}
+
+/** Whether it may stand back while nobody points at it: its person drives alone, and nothing of it
+ *  says more than that. */
+function isQuiet(status: AttachStatus | null): boolean {
+  if (status === null || status.phase !== 'live' || !status.drives) return false;
+  const alone = status.control === null || everybody(status.control).length <= 1;
+  const told = status.agent?.state === 'paused' || status.agent?.strict === true;
+  return alone && !told && status.recording?.on !== true && !status.fixed;
 }
 
 interface SizeButtonProps {
@@ -119,12 +160,14 @@ function ZoomChoice({ status, view }: Pick<PaneBarProps, 'status' | 'view'>) {
 interface TurnProps {
   readonly status: AttachStatus;
   readonly view: TerminalView | null;
+  /** Whether people are shown here. */
+  readonly here: boolean;
 }
 
-function Turn({ status, view }: TurnProps) {
+function Turn({ status, view, here }: TurnProps) {
   return (
     <>
-      <People status={status} view={view} />
+      {here && <People status={status} view={view} />}
       <TalkBox status={status} view={view} />
       <span className="pane-role">{roleWords(status)}</span>
       {controlActs(status).map((act) => (

@@ -4,12 +4,14 @@ import { use, useRef, useState, type KeyboardEvent, type PointerEvent } from 're
 import type { Terminal } from '../../api/types';
 import { t } from '../../language/t';
 import { go, goTo } from '../../state/route';
+import { prefersCards } from '../../state/screen';
 import { clientId } from '../../terminal/attach/client-id';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { dividersOf, placesOf, type Divider } from '../../terminal/layout/layout';
 import { fontsLoaded } from '../../terminal/screen/fonts';
 import type { PageKey } from '../../terminal/screen/page-keys';
 import { Icon, type IconName } from '../parts/icons';
+import { Pop } from '../parts/Pop';
 import { panelOf } from '../parts/TabList';
 import { TerminalPane } from './TerminalPane';
 import type { Arrangement } from './useArrangement';
@@ -19,7 +21,7 @@ interface PanesProps {
   readonly list: readonly Terminal[];
   readonly chosen: string;
   readonly arrangement: Arrangement;
-  /** The line of tabs, which the bar of a terminal alone in view joins. */
+  /** The place in the head for who is at a terminal alone in view. */
   readonly slot: HTMLElement | null;
   readonly onStatus: (terminalId: string, status: AttachStatus) => void;
   readonly onEscape: () => void;
@@ -56,7 +58,7 @@ export function Panes(props: PanesProps) {
             visible={visible.has(terminal.terminal_id)}
             active={terminal.terminal_id === chosen}
             place={places?.get(terminal.terminal_id) ?? null}
-            slot={shown === null ? slot : null}
+            people={shown === null && !prefersCards() ? slot : null}
             onEnter={() => {
               if (terminal.terminal_id !== chosen) go(id, terminal.terminal_id);
             }}
@@ -158,52 +160,73 @@ export function ArrangeButtons({ arrangement }: { readonly arrangement: Arrangem
   const { possible, shown, zoomed, split, grid, zoom } = arrangement;
   if (!possible) return null;
   return (
-    <span className="arrange wide-only" role="toolbar" aria-label={t`Panes`}>
-      {split !== null && (
-        <>
-          <Arrange
-            icon="splitRight"
-            label={t`Split right (Ctrl Shift D)`}
-            onClick={() => split('row')}
-          />
-          <Arrange
-            icon="splitDown"
-            label={t`Split down (Ctrl Shift E)`}
-            onClick={() => split('column')}
-          />
-        </>
-      )}
-      <Arrange
-        icon="grid"
-        label={shown === null ? t`All in a grid (Ctrl Shift G)` : t`One at a time (Ctrl Shift G)`}
-        onClick={grid}
-      />
-      <Arrange
-        icon="alone"
-        label={zoomed ? t`All of the page (Ctrl Shift Enter)` : t`Zoom (Ctrl Shift Enter)`}
-        onClick={zoom}
-      />
+    <span className="wide-only">
+      <Pop
+        className="tab-tool"
+        label={t`Split`}
+        summary={
+          <>
+            <Icon name="splitRight" />
+            {t`Split`}
+          </>
+        }
+      >
+        {(close) => {
+          const after = (act: () => void) => () => {
+            close();
+            act();
+          };
+          return (
+            <div className="menu-list" role="toolbar" aria-label={t`Panes`}>
+              {split !== null && (
+                <>
+                  <Arrange
+                    icon="splitRight"
+                    words={t`Split right`}
+                    keys="Ctrl Shift D"
+                    onClick={after(() => split('row'))}
+                  />
+                  <Arrange
+                    icon="splitDown"
+                    words={t`Split down`}
+                    keys="Ctrl Shift E"
+                    onClick={after(() => split('column'))}
+                  />
+                </>
+              )}
+              <Arrange
+                icon="grid"
+                words={shown === null ? t`All in a grid` : t`One at a time`}
+                keys="Ctrl Shift G"
+                onClick={after(grid)}
+              />
+              <Arrange
+                icon="alone"
+                words={zoomed ? t`All of the page` : t`Zoom`}
+                keys="Ctrl Shift Enter"
+                onClick={after(zoom)}
+              />
+            </div>
+          );
+        }}
+      </Pop>
     </span>
   );
 }
 
 interface ArrangeProps {
   readonly icon: IconName;
-  readonly label: string;
+  readonly words: string;
+  readonly keys: string;
   readonly onClick: () => void;
 }
 
-function Arrange({ icon, label, onClick }: ArrangeProps) {
+function Arrange({ icon, words, keys, onClick }: ArrangeProps) {
   return (
-    <button
-      type="button"
-      className="button-icon"
-      aria-label={label}
-      title={label}
-      onMouseDown={(event) => event.preventDefault()}
-      onClick={onClick}
-    >
+    <button type="button" className="sandbox-act" onClick={onClick}>
       <Icon name={icon} />
+      {words}
+      <kbd>{keys}</kbd>
     </button>
   );
 }

@@ -37,6 +37,8 @@ interface TerminalPaneProps extends Calls {
   readonly place?: Place | null;
   /** Where its bar is shown instead of above it. */
   readonly slot?: HTMLElement | null;
+  /** Where its people are shown instead of in its bar. */
+  readonly people?: HTMLElement | null;
   /** The person's way in has ended, as heard elsewhere. */
   readonly over?: boolean;
   /** The keyboard has come in. */
@@ -97,6 +99,7 @@ export function TerminalPane(props: TerminalPaneProps) {
       <Placed slot={props.slot ?? null} hidden={!visible}>
         <PaneBar
           {...{ sandboxId, terminal, status, view, cards }}
+          people={peopleOf(props)}
           onCards={() => setCards(!cards)}
           onShare={() => setOver({ is: 'share' })}
           onSearch={onSearch}
@@ -121,6 +124,11 @@ export function TerminalPane(props: TerminalPaneProps) {
       )}
     </div>
   );
+}
+
+/** Where the people of a pane in view are shown instead of in its bar. */
+function peopleOf({ visible, people = null }: TerminalPaneProps): HTMLElement | null {
+  return visible ? people : null;
 }
 
 /** Says aloud who drives now, of a terminal that is in view; an agent's lock is said by its bar. */

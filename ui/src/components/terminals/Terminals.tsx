@@ -8,6 +8,7 @@ import { closeTerminal, isLive, openTerminal } from '../../state/acts';
 import { agentsOf, hasAgent, longestNeedy } from '../../state/attention/agents';
 import { announce, notifyFailure } from '../../state/announce';
 import { go, route } from '../../state/route';
+import { countsOf } from '../../state/standing';
 import { moveTab, ordered, orders } from '../../terminal/layout/layouts';
 import { agentsMoved, loadTerminals, terminals } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
@@ -28,6 +29,8 @@ import { useArrangement, type Arrangement } from './useArrangement';
 
 interface TerminalsProps {
   readonly sandbox: Sandbox;
+  /** The place in the head for who is at a terminal that is alone in view. */
+  readonly slot: HTMLElement | null;
   readonly onPalette: () => void;
 }
 
@@ -58,13 +61,12 @@ const RecordingsPane = later(
 const NONE: readonly Terminal[] = [];
 const NO_MACHINES: readonly Agent[] = [];
 
-export function Terminals({ sandbox, onPalette }: TerminalsProps) {
+export function Terminals({ sandbox, slot, onPalette }: TerminalsProps) {
   const id = sandbox.sandbox_id;
   const loaded = useStore(terminals)[id];
   const [statuses, setStatuses] = useState<Statuses>({});
   const [over, setOver] = useState<Over | null>(null);
   const tabs = useRef<HTMLDivElement>(null);
-  const [slot, setSlot] = useState<HTMLElement | null>(null);
   const live = isLive(sandbox);
   const { works } = useRights(id);
   // The terminals of one that does not run are gone, whatever was loaded before.
@@ -74,8 +76,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
   const chosen = useChosen(list, machines);
   const keys = useMemo(() => {
     const ids = [...list.map((one) => one.terminal_id), ...machines.map((one) => one.id)];
-    const plain = [CHANGES, FILES, COMMITS, LOG];
-    return live ? [...ids, ...plain, RECORDINGS] : [...ids, ...plain];
+    return [...ids, ...plainTabs(live).map(({ key }) => key)];
   }, [list, machines, live]);
 
   useEffect(() => {
@@ -129,46 +130,19 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
               {t`${machine.agent} (cards)`}
             </PlainTab>
           ))}
-          <PlainTab
-            id={CHANGES}
-            icon="branch"
-            selected={chosen === CHANGES}
-            onChoose={() => go(id, CHANGES)}
-          >
-            {t`Changes`}
-          </PlainTab>
-          <PlainTab
-            id={FILES}
-            icon="folder"
-            selected={chosen === FILES}
-            onChoose={() => go(id, FILES)}
-          >
-            {t`Files`}
-          </PlainTab>
-          <PlainTab
-            id={COMMITS}
-            icon="commit"
-            selected={chosen === COMMITS}
-            onChoose={() => go(id, COMMITS)}
-          >
-            {t`Commits`}
-          </PlainTab>
-          <PlainTab id={LOG} icon="log" selected={chosen === LOG} onChoose={() => go(id, LOG)}>
-            {t`Log`}
-          </PlainTab>
-          {live && (
+          {plainTabs(live).map(({ key, words }) => (
             <PlainTab
-              id={RECORDINGS}
-              icon="record"
-              selected={chosen === RECORDINGS}
-              onChoose={() => go(id, RECORDINGS)}
+              key={key}
+              id={key}
+              selected={chosen === key}
+              counts={key === CHANGES ? countsOf(sandbox) : undefined}
+              onChoose={() => go(id, key)}
             >
-              {t`Recordings`}
+              {words}
             </PlainTab>
-          )}
+          ))}
         </TabList>
         {live && <OpenButtons {...{ sandbox, arrangement, works }} />}
-        <div ref={setSlot} className="bar-slot" />
       </div>
       <div className="panes">
         {live && (
@@ -193,6 +167,17 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
       {over !== null && <Above sandboxId={id} over={over} onClose={() => setOver(null)} />}
     </section>
   );
+}
+
+/** The tabs that are no terminals, in their order. */
+function plainTabs(live: boolean): readonly { readonly key: string; readonly words: string }[] {
+  return [
+    { key: CHANGES, words: t`Changes` },
+    { key: FILES, words: t`Files` },
+    { key: COMMITS, words: t`Commits` },
+    { key: LOG, words: t`Log` },
+    ...(live ? [{ key: RECORDINGS, words: t`Recordings` }] : []),
+  ];
 }
 
 function frameOf({ zoomed }: Arrangement): string {
@@ -333,19 +318,19 @@ function OpenButtons({ sandbox, arrangement, works }: OpenButtonsProps) {
   const id = sandbox.sandbox_id;
   return (
     <div className="tab-tools">
-      <ArrangeButtons arrangement={arrangement} />
       {works && (
         <button
           type="button"
-          className="button button-small"
+          className="tab-tool"
           aria-label={t`New terminal`}
           onClick={() => void openTerminal(id)}
         >
           <Icon name="plus" />
-          <span className="roomy-only">{t`Terminal`}</span>
+          <span className="wide-only">{t`Terminal`}</span>
         </button>
       )}
       {works && <AgentButtons sandbox={sandbox} />}
+      <ArrangeButtons arrangement={arrangement} />
     </div>
   );
 }

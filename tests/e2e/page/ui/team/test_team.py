@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.e2e.page.ui.open_page import begin_sandbox
+from tests.e2e.page.ui.open_page import begin_sandbox, sandbox_menu
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
 
 from .scripted_team import BOB, SECRET, organization
@@ -156,9 +156,20 @@ async def test_viewer_is_offered_nothing_that_would_be_refused(
     await expect(page.get_by_role("button", name="Secrets and approvals")).to_have_count(0)
     await page.locator(".row").click()
     await expect(page.get_by_role("tab", name="bash")).to_be_visible()
-    for gone in ("New task", "New terminal", "Stop", "Destroy", "Give", "Share this terminal"):
+    await sandbox_menu(page)
+    for gone in (
+        "New task",
+        "New terminal",
+        "Stop",
+        "Destroy",
+        "Give",
+        "Share this terminal",
+    ):
         await expect(page.get_by_role("button", name=gone, exact=True)).to_have_count(0)
-    for gone in ("Close bash", "Split right (Ctrl Shift D)", "Record this terminal"):
+    await page.keyboard.press("Escape")
+    await page.get_by_role("button", name="Split").click()
+    await expect(page.get_by_role("button", name="Zoom")).to_be_visible()
+    for gone in ("Close bash", "Split right", "Record this terminal"):
         await expect(page.get_by_role("button", name=gone)).to_have_count(0)
     await page.get_by_role("tab", name="Recordings").click()
     recordings = page.get_by_role("list", name="Recordings")
@@ -203,10 +214,11 @@ async def test_member_shares_a_new_sandbox_and_gives_it_away(
     made = next(iter(server.sandboxes))
     server.sandboxes[made]["state"] = "ready"
     await server.tell(f"sandbox:{made}", "sandbox.ready")
-    await page.get_by_role("button", name="Give", exact=True).click()
+    await (await sandbox_menu(page)).get_by_role("button", name="Give").click()
     await page.get_by_role("dialog").get_by_label("To").select_option("Bob")
     await page.get_by_role("dialog").get_by_role("button", name="Give it").click()
     await expect(page.get_by_role("main", name="Sandbox ours")).to_contain_text("Bob’s")
+    await sandbox_menu(page)
     await expect(page.get_by_role("button", name="Destroy")).to_have_count(0)
 
 

@@ -9,6 +9,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 from atoll.protocol.v1 import codex_events_pb2 as events_pb2
 from atoll.protocol.v1 import codex_workers_pb2 as workers_pb2
 from tests.e2e.page.test_people import PHONE_SCREEN, STING
+from tests.e2e.page.ui.open_page import sandbox_menu, visit
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
 from tests.peers.browsers import CALM
 
@@ -92,7 +93,7 @@ async def test_list_has_each_worker_with_where_it_is_and_why(
     await page.keyboard.press("Escape")
     await page.get_by_role("link", name="sandbox box").click()
     await expect(page.get_by_role("heading", name="box")).to_be_visible()
-    await page.get_by_role("link", name="worker docs").click()
+    await (await sandbox_menu(page)).get_by_role("link", name="worker docs").click()
     await expect(page.get_by_role("heading", name="docs")).to_be_visible()
     await page.get_by_role("link", name="All workers").press("Enter")
     await rows.nth(1).get_by_role("link", name="lost").press("Enter")
@@ -104,7 +105,7 @@ async def test_page_of_workers_is_reached_from_the_rail_and_the_palette(
     server: ScriptedServer, page: Page
 ) -> None:
     await page.goto(f"{server.url}#login={TICKET}")
-    await page.get_by_role("button", name="Workers").click()
+    await visit(page, "Workers")
     await expect(page.get_by_role("heading", name="Workers")).to_be_visible()
     await page.keyboard.press("h")
     await expect(page.get_by_role("form", name="New task")).to_be_visible()
@@ -269,13 +270,13 @@ async def test_conversation_is_taken_to_a_terminal_and_given_back(
     await expect(dialog).to_contain_text("A turn that runs is interrupted.")
     await dialog.get_by_role("button", name="Take over").click()
     await expect(page.get_by_role("tab", name="codex")).to_have_attribute("aria-selected", "true")
-    await page.get_by_role("link", name="worker docs").click()
+    await (await sandbox_menu(page)).get_by_role("link", name="worker docs").click()
     await expect(page.get_by_role("status").filter(has_text="in a terminal")).to_be_visible()
     await expect(page.get_by_role("textbox", name="Ask codex")).to_have_count(0)
     await expect(page.get_by_text("codex works")).to_have_count(0)
     await page.get_by_role("button", name="Open its terminal").click()
     await expect(page.get_by_role("tab", name="codex")).to_have_attribute("aria-selected", "true")
-    await page.get_by_role("link", name="worker docs").click()
+    await (await sandbox_menu(page)).get_by_role("link", name="worker docs").click()
     await page.get_by_role("button", name="Give back").click()
     await expect(page.get_by_role("textbox", name="Ask codex")).to_be_visible()
     await expect(log_of(page)).to_contain_text("The conversation was given back.")
