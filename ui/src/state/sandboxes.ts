@@ -6,7 +6,7 @@
 
 import { Problem } from '../api/call';
 import { api } from '../api/client';
-import { followEvents } from '../api/events';
+import { shareEvents } from '../api/shared-events';
 import type { Envelope, Sandbox, Terminal } from '../api/types';
 import { t } from '../language/t';
 import { withStatus } from './attention/agents';
@@ -229,7 +229,7 @@ function welcomeGuest(id: string, { payload }: Envelope): void {
 /** Loads everything and follows the log until the returned function is called. */
 export function followSandboxes(): () => void {
   loadAll().catch(notifyFailure(t`The list of sandboxes could not be loaded`));
-  return followEvents({
+  return shareEvents({
     onEvent,
     onConnection: (is) => connected.set(is),
     lingers: listensWhileHidden,

@@ -135,6 +135,8 @@ class ScriptedServer:
     tickets: set[str] = field(default_factory=lambda: {TICKET})
     cookies: set[str] = field(default_factory=set)
     agent: ScriptedAgent = field(default_factory=ScriptedAgent)
+    #: How many follow the events now.
+    streams: int = 0
     #: Of the agents that could work, those that do.
     ready_agents: set[str] = field(
         default_factory=lambda: {"claude-code", "codex", "opencode", ADDED}
@@ -457,6 +459,13 @@ class ScriptedServer:
         return web.json_response({"repositories": [known]})
 
     async def _stream(self, request: web.Request) -> web.StreamResponse:
+        self.streams += 1
+        try:
+            return await self._follow(request)
+        finally:
+            self.streams -= 1
+
+    async def _follow(self, request: web.Request) -> web.StreamResponse:
         answer = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await answer.prepare(request)
         await answer.write(b": welcome\n\n")

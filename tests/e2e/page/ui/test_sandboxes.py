@@ -152,6 +152,27 @@ async def test_created_sandbox_becoming_ready_offers_a_terminal(open_page: OpenP
     await expect(page.get_by_label("Ask acp:kimi")).to_be_visible()
 
 
+async def test_eight_tabs_follow_one_stream_and_outlive_the_one_that_leads(
+    open_page: OpenPage,
+) -> None:
+    server, first = open_page.server, open_page.page
+    tabs = [await first.context.new_page() for _ in range(7)]
+    for number, tab in enumerate(tabs):
+        await tab.goto(f"{server.url}#/inbox")
+        await expect(tab.locator(".row")).to_contain_text("Active")
+        await server.enter(open_page.sandbox, ("stopped", "active")[number % 2])
+        for one in (first, *tabs[: number + 1]):
+            await expect(one.locator(".row")).to_contain_text(("Stopped", "Active")[number % 2])
+        await server.enter(open_page.sandbox, "active")
+        await expect(tab.locator(".row")).to_contain_text("Active")
+    assert server.streams == 1
+    await first.close()
+    await server.enter(open_page.sandbox, "stopped")
+    for tab in tabs:
+        await expect(tab.locator(".row")).to_contain_text("Stopped")
+    assert server.streams == 1
+
+
 async def test_destroy_asks_first_and_cancel_is_the_safe_answer(open_page: OpenPage) -> None:
     page = open_page.page
     await (await sandbox_menu(page)).get_by_text("Destroy").click()
