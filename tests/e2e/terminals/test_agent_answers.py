@@ -122,6 +122,49 @@ async def test_questions_of_opencode_at_its_terminal_are_answered_by_the_command
         await until_asked(w, '"Which database?"="Postgres"')
 
 
+TWO = QUESTION.removesuffix("]}") + (
+    ',{"question":"Which editors?","header":"Editors","multiSelect":true,"options":'
+    '[{"label":"vi","description":"v"},{"label":"ed","description":"e"}]}]}'
+)
+INPUT = (
+    'request_user_input {"questions":[{"id":"db","header":"Db","question":"Which database?",'
+    '"options":[{"label":"SQLite","description":"f"},{"label":"Postgres","description":"s"}]}]}'
+)
+ALLOWED = "s/^apps = false/apps = false\\ndefault_mode_request_user_input = true/"
+
+
+@pytest.mark.slow
+async def test_several_questions_of_claude_are_answered_one_by_one_in_words(
+    w: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    await asyncio.to_thread(provide_agent, w.server, "claude-code")
+    sandbox = await sandbox_for(w, "claude-code", repository)
+    async with scene_with(w, "claude-code", sandbox) as scene:
+        await scene.ask(f"Now two questions. [[tool {TWO}]]")
+        item = await _waiting(w, "The agent asks (1 of 2)")
+        await _answer(w, item["id"], "DuckDB, please")
+        item = await _waiting(w, "The agent asks (2 of 2)")
+        await _answer(w, item["id"], "vi, ed")
+        await until_asked(w, '"Which database?"="DuckDB, please"')
+        await until_asked(w, '"Which editors?"="vi, ed"')
+
+
+@pytest.mark.slow
+async def test_question_of_codex_is_answered_in_words(
+    w: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    await asyncio.to_thread(provide_agent, w.server, "codex")
+    sandbox = await sandbox_for(w, "codex", repository)
+    await run(w, sandbox, "/bin/sh", "-c", f"sed -i '{ALLOWED}' $HOME/.codex/config.toml")
+    async with scene_with(w, "codex", sandbox) as scene:
+        await scene.ask(f"Now a question. [[tool {INPUT}]]")
+        item = await _waiting(w)
+        assert [option["label"] for option in item["options"]] == ["SQLite", "Postgres"]
+        await _answer(w, item["id"], "DuckDB")
+        await until_asked(w, '{"answers":{"db":{"answers":["DuckDB"]}}}')
+        await scene.early.until(lambda r: r.turns("done") == 1)
+
+
 async def _gone(w: World, item: str) -> None:
     async with asyncio.timeout(5):
         pauses = Pauses()
@@ -129,13 +172,13 @@ async def _gone(w: World, item: str) -> None:
             await pauses.wait()
 
 
-async def _waiting(w: World) -> dict[str, Any]:
-    """The agent's question, once it has options."""
+async def _waiting(w: World, title: str = "") -> dict[str, Any]:
+    """The agent's question, once it has options, and this title."""
     async with asyncio.timeout(60):
         pauses = Pauses()
         while True:
             items = await _items(w)
-            if items and items[0]["options"]:
+            if items and items[0]["options"] and items[0]["lines"][0].startswith(title):
                 return items[0]
             await pauses.wait()
 
