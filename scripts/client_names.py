@@ -50,7 +50,7 @@ JOINED: Final = {
     **dict.fromkeys(("ServiceAccounts", "WorkerOversight"), _ORG),
     "Ports": "Previews",
     **dict.fromkeys(("Processes", "Pulls", "SandboxNetworks", "Syncs"), "Sandboxes"),
-    **dict.fromkeys(("Tools", "UnpulledWork"), "Sandboxes"),
+    **dict.fromkeys(("Tools", "UnpulledWork", "Works"), "Sandboxes"),
     "Recordings": "Terminals",
     "TreeChanges": "WorkingTrees",
 }
@@ -208,6 +208,7 @@ SILENCE_SECONDS: Final = {
     "Drives.send": 3600.0,
     "PullRequests.create": 360.0,
     "Syncs.sync": 900.0,
+    "Works.merge": 900.0,
 }
 """The longest silence before an answer, where it is not a minute: a file is on its way, a branch is
 pushed, a remote is fetched."""

@@ -100,7 +100,7 @@ async def test_conflict_that_somebody_resolved_inside_is_over(synced: Synced) ->
     assert box.run("git rev-parse HEAD~2; cat shared").split() == [newer, "both"]
 
 
-async def test_merge_under_way_inside_is_no_rebase_that_stopped(synced: Synced) -> None:
+async def test_merge_under_way_inside_is_given_up_like_a_rebase(synced: Synced) -> None:
     box = await synced.make()
     box.run(
         "git switch -qc other HEAD~1; echo other > mine; git add mine; git commit -qm other;"
@@ -111,8 +111,10 @@ async def test_merge_under_way_inside_is_no_rebase_that_stopped(synced: Synced) 
     with pytest.raises(Conflict, match="merge or cherry-pick is under way") as refused:
         await synced.sync()
     assert refused.value.code == "merging"
-    assert (await synced.sync(act="look")).outcome == "clean"
+    assert (await synced.sync(act="look")).outcome == "conflict"
     assert "AA mine" in box.run("git status --porcelain")
+    assert (await synced.sync(act="abort")).outcome == "aborted"
+    assert box.run("git status --porcelain") == ""
 
 
 async def test_hook_of_ref_updates_takes_no_part_in_a_sync(synced: Synced) -> None:

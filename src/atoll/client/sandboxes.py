@@ -24,9 +24,13 @@ class Sandboxes(PlainSandboxes):
         wait = (("wait", "ready"), ("timeout", str(wait_seconds))) if wait_seconds else ()
         return self._transport.read(Sandbox, get("sandboxes", name, query=wait))
 
-    def list(self, *, states: tuple[str, ...] = ()) -> Iterator[Sandbox]:
-        """Yield the sandboxes, those in one of `states` when any is given."""
-        query = tuple(("state", state) for state in states)
+    def list(
+        self, *, states: tuple[str, ...] = (), archived: bool | None = None
+    ) -> Iterator[Sandbox]:
+        """Yield the sandboxes, those in one of `states` when any is given. With `archived`, only
+        those that are, or are not."""
+        only = () if archived is None else (("archived", str(archived).lower()),)
+        query = (*(("state", state) for state in states), *only)
         page = self._transport.read(SandboxPage, get("sandboxes", query=query))
         yield from page.sandboxes
         while page.next:

@@ -86,6 +86,8 @@ from atoll.services.tools.waker import Waker
 from atoll.services.tools.wakings import Wakings
 from atoll.services.tools.watches import Watches
 from atoll.services.webhooks.worker import WebhookServices
+from atoll.services.work.merges import Merges
+from atoll.services.work.reviews import Reviews
 from atoll.services.work.states import WorkStates
 from atoll.services.workers.desktops import Desktops
 from atoll.services.workers.driving import WorkerDriver
@@ -246,6 +248,8 @@ class WorkServices:
     """The use cases on the work in sandboxes."""
 
     states: WorkStates
+    reviews: Reviews
+    merges: Merges
 
 
 @dataclass(frozen=True, slots=True)

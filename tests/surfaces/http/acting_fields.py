@@ -19,6 +19,8 @@ STEERED = (
 SETUPS = "tests/services/provisioning/steps/test_project_setup.py::"
 PULLS = "tests/surfaces/test_pulls.py::"
 SYNCS = "tests/surfaces/test_syncs.py::"
+MERGED = "tests/surfaces/test_merges.py::test_merge_over_the_api_becomes_a_branch_inside"
+MERGES = "tests/services/work/test_merges.py::"
 PROJECTS = "tests/surfaces/test_projects.py::"
 PROJECT_DECIDED = "test_decision_is_bound_to_what_was_shown_and_asked_again_after_a_change"
 TREES = "tests/services/library/test_workspaces.py::"
@@ -295,6 +297,13 @@ ACTS: dict[str, Acts] = {
         "agent": SYNCS + "test_conflict_without_an_agent_cannot_be_handed_over",
         "now": "tests/services/library/test_syncs.py::"
         "test_sync_waits_for_an_agent_at_work_unless_now",
+    },
+    f"POST {BOX}/merge": {
+        **dict.fromkeys(("repo", "into", "agent", "now"), MERGED),
+        "way": MERGES + "test_branch_goes_onto_the_newest_commits_of_the_other",
+        "title": MERGES + "test_squash_names_what_it_holds",
+        "commit": MERGES + "test_uncommitted_changes_are_refused_or_committed_first",
+        "push": MERGES + "test_push_that_may_not_leave_is_held",
     },
     f"POST {BOX}/pulled": {"repo": UNPULLED, "commit": UNPULLED},
     "POST /v1/approvals/{approval}/approve": {

@@ -2034,19 +2034,66 @@ export interface components {
             readonly since: string;
         };
         /**
-         * @description Ways to bring a branch into another one: by a merge commit, as one commit, or commit by
-         *     commit.
+         * @description The branch to merge `into` (by default the one the sandbox's branch began from), and how.
+         *
+         *     `title` is the first line of the commit. With `commit`, uncommitted changes are committed first.
+         *     With `agent`, the sandbox's agent is prompted to resolve a conflict. While an agent works, only
+         *     `now` merges. With `push`, the result is pushed to the repository's remote.
+         */
+        readonly MergeBody: {
+            /** @default false */
+            readonly agent?: boolean;
+            /** @default false */
+            readonly commit?: boolean;
+            readonly into?: string | null;
+            /** @default false */
+            readonly now?: boolean;
+            /** @default false */
+            readonly push?: boolean;
+            /** @default 0 */
+            readonly repo?: number;
+            readonly title?: string | null;
+            /** @default squash */
+            readonly way?: components["schemas"]["MergeWay"];
+        };
+        /**
+         * @description Outcomes of a merge. After `conflict` a rebase waits inside, and nothing was merged.
          * @enum {string}
          */
-        readonly MergeWay: "merge" | "squash" | "rebase";
+        readonly MergeOutcome: "merged" | "conflict";
+        /**
+         * @description The end of a merge. Inside, `into` is at `commit`, with `commits` of the sandbox; `previous`
+         *     is the ref of what `into` was inside, where that is no part of it. At a conflict nothing was
+         *     merged: `files` are in conflict, `more` counts those left out, and `agent` was prompted.
+         *     `pushed` is null where no push was requested; `detail` says why it was not pushed.
+         */
+        readonly MergeResultView: {
+            readonly agent: string | null;
+            readonly commit: string;
+            readonly commits: number;
+            readonly detail: string;
+            readonly files: readonly string[];
+            readonly into: string;
+            readonly more: number;
+            readonly outcome: components["schemas"]["MergeOutcome"];
+            readonly previous: string | null;
+            readonly pushed: boolean | null;
+            readonly way: components["schemas"]["MergeWay"];
+        };
         /** @description A merge of repository number `repo` into a branch, whose newest commit it made `commit`. */
-        readonly MergedView: {
+        readonly MergeView: {
             readonly at: string;
             readonly commit: string;
             readonly into: string;
             readonly repo: number;
             readonly way: components["schemas"]["MergeWay"];
         };
+        /**
+         * @description Ways to bring a branch into another one: by a merge commit, as one commit, or commit by
+         *     commit.
+         * @enum {string}
+         */
+        readonly MergeWay: "merge" | "squash" | "rebase";
         /** @description The first repository and the network, in the terms of other tools. */
         readonly MetadataView: {
             readonly branch: string | null;
@@ -2937,6 +2984,15 @@ export interface components {
         /** @description The number of the checkpoint that saves the files as they were until now. */
         readonly RestoredView: {
             readonly saved: number;
+        };
+        /**
+         * @description A review. `mark` is that of the work that the person saw; with `reviewed` false the review is
+         *     taken back.
+         */
+        readonly ReviewBody: {
+            readonly mark?: string | null;
+            /** @default true */
+            readonly reviewed?: boolean;
         };
         /**
          * @description The role of a client: it may watch; request control; take it.
@@ -4060,7 +4116,7 @@ export interface components {
             readonly commits: number;
             readonly conflict: components["schemas"]["ConflictView"] | null;
             readonly mark: string;
-            readonly merge: components["schemas"]["MergedView"] | null;
+            readonly merge: components["schemas"]["MergeView"] | null;
             readonly minus: number;
             readonly plus: number;
             readonly pull: components["schemas"]["PullMarkView"] | null;

@@ -61,6 +61,7 @@ sandboxes = Table(
     Column("created_us", BigInteger, nullable=False),
     Column("body", Text, nullable=False),
     Column("host", Text, nullable=False, server_default=LOCAL),
+    Column("archived_us", BigInteger),
     Index("sandboxes_by_age", "org_id", "owner", "created_us", "id"),
     Index("sandboxes_by_state", "state"),
     Index("sandboxes_by_host", "host", "state"),
@@ -224,6 +225,9 @@ def _select_page(
         wanted.append(_LIVING)
     if query.states:
         wanted.append(table.state.in_([state.value for state in query.states]))
+    if query.archived is not None:
+        archived = table.archived_us
+        wanted.append(archived.is_not(None) if query.archived else archived.is_(None))
     if query.before is not None:
         at, last = query.before
         wanted.append(tuple_(table.created_us, table.id) < tuple_(to_us(at), last))
@@ -235,7 +239,7 @@ def _select_page(
     )
 
 
-def _columns(sandbox: Sandbox) -> dict[str, str | None]:
+def _columns(sandbox: Sandbox) -> dict[str, str | int | None]:
     belongs = sandbox.scope is Scope.AGENT
     return {
         "owner": sandbox.owner,
@@ -244,6 +248,7 @@ def _columns(sandbox: Sandbox) -> dict[str, str | None]:
         "scope": sandbox.scope.value,
         "agent_key": agent_key(sandbox.profile.id, sandbox.consumer) if belongs else None,
         "host": sandbox.host,
+        "archived_us": None if sandbox.archived_at is None else to_us(sandbox.archived_at),
         "body": _encoder.encode(sandbox).decode(),
     }
 

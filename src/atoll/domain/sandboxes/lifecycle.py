@@ -13,6 +13,7 @@ from datetime import datetime
 from atoll.domain.sandboxes.sandbox import (
     Sandbox,
 )
+from atoll.domain.sandboxes.steps.archive import step_archive
 from atoll.domain.sandboxes.steps.in_time import step_time
 from atoll.domain.sandboxes.steps.inside import step_agents, step_setup
 from atoll.domain.sandboxes.steps.notes import step_note
@@ -25,6 +26,7 @@ from atoll.domain.sandboxes.stimulus import (
     AgentConversed,
     AgentEnded,
     AgentStarted,
+    Archive,
     Broke,
     ChildMade,
     ConsumerEnded,
@@ -47,6 +49,7 @@ from atoll.domain.sandboxes.stimulus import (
     Renewed,
     Requested,
     Rerouted,
+    Revive,
     RuntimeBegan,
     SetupBegan,
     SetupEnded,
@@ -78,8 +81,10 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
             return step_setup(sandbox, stimulus)
         case AgentStarted() | AgentConversed() | AgentEnded() | RuntimeBegan():
             return step_agents(sandbox, stimulus)
-        case Evacuate() | Relocated() | RelocationEnded() | RelocationFailed():
-            return step_relocation(sandbox, stimulus, now)
+        case (
+            Archive() | Revive() | Evacuate() | Relocated() | RelocationEnded() | RelocationFailed()
+        ):
+            return _step_place(sandbox, stimulus, now)
         case (
             Requested()
             | Reached()
@@ -90,3 +95,17 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
             | TeardownFailed()
         ):  # pragma: no branch - the cases are all
             return step_report(sandbox, stimulus, now)
+
+
+def _step_place(
+    sandbox: Sandbox,
+    stimulus: Archive | Revive | Evacuate | Relocated | RelocationEnded | RelocationFailed,
+    now: datetime,
+) -> Outcome:
+    """Return the outcome of what puts a sandbox away or brings it back, or moves it to another
+    host."""
+    match stimulus:
+        case Archive() | Revive():
+            return step_archive(sandbox, stimulus, now)
+        case Evacuate() | Relocated() | RelocationEnded() | RelocationFailed():  # pragma: no branch
+            return step_relocation(sandbox, stimulus, now)

@@ -26,7 +26,10 @@ def deadline(sandbox: Sandbox) -> datetime | None:
 
 
 def end_of(sandbox: Sandbox) -> datetime | None:
-    """Return when its time ends: to live, or once it ended, to be kept."""
+    """Return when its time ends: to live, or once it ended, to be kept. That of an archived one
+    stands still."""
+    if sandbox.archived_at is not None:
+        return None
     if sandbox.state in LIVE:
         return sandbox.expires_at
     return sandbox.retained_until if sandbox.state in KEPT else None

@@ -137,6 +137,16 @@ class AcceptEnd:
 
 
 @dataclass(frozen=True, slots=True)
+class Archive:
+    """A request to put it away: it stops, and keeps its files for as long as it is archived."""
+
+
+@dataclass(frozen=True, slots=True)
+class Revive:
+    """A request to take an archived one up again: it starts, with a whole time to live."""
+
+
+@dataclass(frozen=True, slots=True)
 class ExtendTtl:
     """A request to extend its time."""
 
@@ -315,6 +325,8 @@ Stimulus = (
     | Destroy
     | ExtendTtl
     | AcceptEnd
+    | Archive
+    | Revive
     | ConsumerEnded
     | ChildMade
     | ParentEnded

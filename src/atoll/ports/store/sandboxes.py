@@ -13,13 +13,15 @@ from atoll.wire.words.sandboxes import State
 @dataclass(frozen=True, slots=True)
 class SandboxQuery:
     """A page of sandboxes, newest first. `before` is `(created_at, id)` of the last row seen;
-    no `states` means all but `destroyed`. Shared ones of the organization are included."""
+    no `states` means all but `destroyed`. Shared ones of the organization are included. `archived`
+    selects those that are archived, or are not; None selects both."""
 
     org_id: OrgId
     owner: PrincipalId
     states: tuple[State, ...] = ()
     before: tuple[datetime, SandboxId] | None = None
     limit: int = 50
+    archived: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ _SHELL = 'git status; exec "${SHELL:-/bin/sh}"'
 
 
 @dataclass(frozen=True, slots=True)
-class _Stopped:
+class _OpenConflict:
     sandbox: Sandbox
     done: SandboxWork
     conflict: TreeConflict
@@ -63,7 +63,7 @@ class Conflicts:
             if stopped.sandbox.id == item.sandbox_id:
                 await self._act(caller, stopped, option or "")
 
-    async def _act(self, caller: Principal, stopped: _Stopped, option: str) -> None:
+    async def _act(self, caller: Principal, stopped: _OpenConflict, option: str) -> None:
         sandbox, number = stopped.sandbox, stopped.conflict.repo
         if option == AGENT:
             order = SyncOrder(number, act=SyncAct.LOOK, hand_over=True)
@@ -75,12 +75,12 @@ class Conflicts:
             body = OpenBody(argv=argv, cwd=stopped.conflict.tree.path, name=TERMINAL_NAME)
             await self._terminals.open(caller, sandbox.id, body)
 
-    async def _stopped(self, caller: Principal) -> list[_Stopped]:
+    async def _stopped(self, caller: Principal) -> list[_OpenConflict]:
         page = await self._sandboxes.list(caller, states=tuple(RUNNING), limit=MAX_SANDBOX_PAGE)
         own = [sandbox for sandbox in page.sandboxes if sandbox.owner == caller.id]
         works = await self._states.of(own)
         return [
-            _Stopped(sandbox, works[sandbox.id], conflict)
+            _OpenConflict(sandbox, works[sandbox.id], conflict)
             for sandbox in own
             if works[sandbox.id].work.state is WorkState.IN_CONFLICT
             and (conflict := works[sandbox.id].work.conflict) is not None

@@ -24,7 +24,6 @@ from atoll.services.sandboxes.replica_watch import ReplicaWatch
 from atoll.services.sandboxes.task_queue import TaskQueue
 from atoll.services.sandboxes.waiting_tasks import WaitingTasks
 from atoll.services.task_runner import TaskRunner
-from atoll.services.work.changes import WorkChanges
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class Background:
     remote_maintenance: RemoteMaintenance
     logins: LoginServices
     mount_grants: MountGrantSweep
-    work_changes: WorkChanges
+    work_changes: Act
 
     async def run(
         self, further: Sequence[Act] = (), *, ending: asyncio.Event | None = None
@@ -93,7 +92,7 @@ class Background:
             tasks.create_task(self.waiting_tasks.run())
             tasks.create_task(self.logins.upkeep.run())
             tasks.create_task(self.mount_grants.run())
-            tasks.create_task(self.work_changes.run())
+            tasks.create_task(_run_act(self.work_changes))
 
     async def adopted(self) -> None:
         """Return once `run` knows what is there: an earlier control plane left it, or others have

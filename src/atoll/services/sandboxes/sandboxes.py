@@ -21,6 +21,7 @@ from atoll.domain.sandboxes.sandbox import (
 )
 from atoll.domain.sandboxes.stimulus import (
     AcceptEnd,
+    Archive,
     ConsumerEnded,
     Destroy,
     Evacuate,
@@ -28,6 +29,7 @@ from atoll.domain.sandboxes.stimulus import (
     Give,
     Pulled,
     Recreate,
+    Revive,
     SetupBegan,
     SetupEnded,
     Start,
@@ -130,15 +132,16 @@ class Sandboxes:
         caller: Principal,
         *,
         states: tuple[State, ...] = (),
+        archived: bool | None = None,
         cursor: str | None = None,
         limit: int = 50,
     ) -> Page:
         """Return a page, newest first, 1-200 long; destroyed ones only when the state filter names
-        them."""
+        them. With `archived`, only those that are, or are not."""
         if not 1 <= limit <= MAX_SANDBOX_PAGE:
             raise Invalid(f"limit must lie between 1 and {MAX_SANDBOX_PAGE}.", field="limit")
         before = None if cursor is None else read_cursor(cursor)
-        query = SandboxQuery(caller.org_id, caller.id, states, before, limit + 1)
+        query = SandboxQuery(caller.org_id, caller.id, states, before, limit + 1, archived=archived)
         async with self._store.read() as rows:
             batch = await rows.sandboxes.page(query)
         page = tuple(sandbox for sandbox in batch[:limit] if may_see(caller, sandbox))
@@ -189,6 +192,16 @@ class Sandboxes:
         if seconds < 1:
             raise Invalid("ttl must be at least one second.", field="ttl")
         return await self._act(caller, ref, ExtendTtl(seconds))
+
+    async def archive(self, caller: Principal, ref: str) -> Sandbox:
+        """Put a sandbox away: it stops, and keeps its files and conversations until it is revived
+        or destroyed. Idempotent."""
+        return await self._act(caller, ref, Archive())
+
+    async def revive(self, caller: Principal, ref: str) -> Sandbox:
+        """Take an archived sandbox up again, with a whole time to live: it starts, and its agents
+        resume. Idempotent."""
+        return await self._act(caller, ref, Revive())
 
     async def accept_end(self, caller: Principal, ref: str) -> Sandbox:
         """Let it expire as announced, without a further question. Does nothing for one whose end

@@ -61,6 +61,7 @@ AREAS = (
     "routes",
     "people",
     "overview",
+    "work",
 )
 """The folders and modules with the routes of nouns. What is asked for most comes first."""
 

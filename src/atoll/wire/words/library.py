@@ -117,6 +117,13 @@ class ConflictKind(StrEnum):
     REVERT = "revert"
 
 
+class MergeOutcome(StrEnum):
+    """Outcomes of a merge. After `conflict` a rebase waits inside, and nothing was merged."""
+
+    MERGED = "merged"
+    CONFLICT = "conflict"
+
+
 class MergeWay(StrEnum):
     """Ways to bring a branch into another one: by a merge commit, as one commit, or commit by
     commit."""

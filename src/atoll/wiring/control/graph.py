@@ -50,6 +50,8 @@ from atoll.services.secrets import Secrets
 from atoll.services.settings import ServiceSettings
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
+from atoll.services.work.merges import Merges
+from atoll.services.work.reviews import Reviews
 from atoll.services.work.states import WorkStates
 from atoll.wiring.control.access import Access, build_access
 from atoll.wiring.control.exchange import Exchange, build_dashboards, build_panes, build_replication
@@ -84,6 +86,7 @@ def build_application(
     syncs = Syncs(reach, library.workspaces, agents=agents, statuses=statuses, events=events)
     works = WorkStates(ground.store)
     conflicts = Conflicts(sandboxes, works, syncs, terminals)
+    review = build_review(ground, within, ports, own.forge, events=events)
     backends = build_backends(ground, sandboxes, ports, library, settings.admission)
     return Application(
         sandboxes=sandboxes,
@@ -107,7 +110,7 @@ def build_application(
         shares=Shares(ground, sandboxes, wrong=access.logins.wrong, inviter=access.logins.person),
         push=PushServices(PushSubscriptions(ground, own.push), PushDelivery(ground, own.push)),
         syncs=syncs,
-        review=build_review(ground, within, ports, own.forge, events=events),
+        review=review,
         profiles=library.preparation.profiles,
         readiness=readiness(ground, background),
         repositories=build_repositories(within, library, events, settings=settings),
@@ -125,7 +128,7 @@ def build_application(
         tools=build_tools(
             ground, events, within, tenancy, settings=settings.tools, lent=access.tools_lent
         ),
-        work=WorkServices(works),
+        work=build_work(ground, within, library, works, syncs=syncs, review=review),
         overview=build_overview(
             ground, library, sandboxes, statuses, home=home, secrets=secrets, routes=backends.routes
         ),
@@ -279,6 +282,28 @@ def build_review(
             ground, within.sandboxes, access=access, forge=forge, vault=ports.vault, events=events
         ),
     )
+
+
+def build_work(
+    ground: Ground,
+    within: SandboxServices,
+    library: Library,
+    states: WorkStates,
+    *,
+    syncs: Syncs,
+    review: ReviewServices,
+) -> WorkServices:
+    """Return the use cases on work."""
+    projections = within.background.projections
+    merges = Merges(
+        ground,
+        within.access,
+        library.workspaces,
+        syncs=syncs,
+        edits=review.edits,
+        projections=projections,
+    )
+    return WorkServices(states, Reviews(ground, within.sandboxes, states, projections), merges)
 
 
 def build_previews(

@@ -64,6 +64,24 @@ async def check_pages_go_newest_first_and_hide_what_is_not_the_owners(store: Sto
         assert len(await rows.sandboxes.unfinished()) == 7
 
 
+async def check_archived_are_a_page_of_their_own(store: Store) -> None:
+    away, here = sandbox("away"), sandbox("here", number=1)
+    async with store.begin() as rows:
+        for one in (away, here):
+            await rows.sandboxes.insert(one)
+        await rows.sandboxes.update(replace(away, archived_at=NOW))
+    async with store.read() as rows:
+        names = [
+            [one.name for one in await rows.sandboxes.page(query)]
+            for query in (
+                SandboxQuery(PERSONAL_ORG, OWNER),
+                SandboxQuery(PERSONAL_ORG, OWNER, archived=False),
+                SandboxQuery(PERSONAL_ORG, OWNER, archived=True),
+            )
+        ]
+    assert names == [["here", "away"], ["here"], ["away"]]
+
+
 async def check_unfinished_are_everybodys_or_an_organizations_or_an_owners(store: Store) -> None:
     mine = [sandbox("b", number=2), sandbox("a", number=1)]
     theirs = sandbox("c", owner=OTHER)

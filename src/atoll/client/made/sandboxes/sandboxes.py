@@ -14,6 +14,7 @@ from atoll.client.made.library.unpulled import PushList, Unpulled
 from atoll.client.made.processes import Processes
 from atoll.client.made.sandboxes.networks import Network, NetworkBody, Safety
 from atoll.client.made.sandboxes.views import Sandbox
+from atoll.client.made.sandboxes.works import MergeBody, MergeResult, ReviewBody
 from atoll.client.transport import (
     Call,
     Pairs,
@@ -121,6 +122,16 @@ class PlainSandboxes:
             post("sandboxes", name, "start", query=query_of(resume_agents=resume_agents) + query),
         )
 
+    def archive(self, name: str, *, query: Pairs = ()) -> Sandbox:
+        """Put a sandbox away: it stops, and keeps its files and conversations, without an end,
+        until it is revived or destroyed."""
+        return self._transport.read(Sandbox, post("sandboxes", name, "archive", query=query))
+
+    def revive(self, name: str, *, query: Pairs = ()) -> Sandbox:
+        """Take an archived sandbox up again, with a whole time to live: it starts, and its
+        agents resume their conversations."""
+        return self._transport.read(Sandbox, post("sandboxes", name, "revive", query=query))
+
     def recreate(self, name: str, *, query: Pairs = ()) -> Sandbox:
         """Provision the sandbox anew under the same id, after saving commits nobody pulled."""
         return self._transport.read(Sandbox, post("sandboxes", name, "recreate", query=query))
@@ -135,3 +146,16 @@ class PlainSandboxes:
     def log(self, name: str) -> Log:
         """Return the log of provisioning, step by step."""
         return self._transport.read(Log, get("sandboxes", name, "logs"))
+
+    def review(self, name: str, body: ReviewBody) -> Sandbox:
+        """Mark the work as reviewed, until it changes or an agent works again; or take that
+        back."""
+        return self._transport.read(Sandbox, post("sandboxes", name, "review", value=body))
+
+    def merge(self, name: str, body: MergeBody) -> MergeResult:
+        """Merge the sandbox's branch into another branch of its repository, inside. It is
+        rebased onto the newest commits of that branch first, as a sync does. The result leaves
+        the sandbox by a pull, a push or a pull request."""
+        return self._transport.read(
+            MergeResult, post("sandboxes", name, "merge", value=body)._replace(timeout=900.0)
+        )

@@ -39,7 +39,7 @@ class Conflict(Shape):
     more = fields.number()
 
 
-class Merged(Shape):
+class Merge(Shape):
     """A merge of repository number `repo` into a branch, whose newest commit it made `commit`."""
 
     repo = fields.number()
@@ -73,6 +73,6 @@ class Work(Shape):
     minus = fields.number()
     uncommitted = fields.number()
     conflict = fields.one(Conflict)
-    merge = fields.one(Merged)
+    merge = fields.one(Merge)
     pull = fields.one(PullMark)
     reviewed_at = fields.text()

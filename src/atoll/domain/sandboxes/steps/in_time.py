@@ -49,6 +49,8 @@ def step_time(
 
 def _step_due(sandbox: Sandbox, now: datetime) -> Outcome:
     """Check the deadlines of a sandbox: it may expire, be destroyed or get a warning."""
+    if sandbox.archived_at is not None:
+        return sandbox, ()
     if sandbox.state in LIVE:
         if now >= sandbox.expires_at:
             return end_life(sandbox, State.EXPIRED, now, reason="Its time to live ran out.")

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
+from atoll.domain.errors import Conflict
 from atoll.domain.event import Json
 from atoll.domain.ids import PrincipalId
 from atoll.domain.network.switch import NetworkChange, change_network, event_fields
@@ -37,7 +38,7 @@ def step_request(
         case Stop():
             return stop_running(sandbox, now)
         case Start(resume_agents):
-            return _start(sandbox, now, resume_agents)
+            return start(sandbox, now, resume_agents)
         case Recreate():
             return _recreate(sandbox, now)
         case Destroy(kept_at):
@@ -60,7 +61,14 @@ def stop_running(sandbox: Sandbox, now: datetime, *, reason: str | None = None) 
     )
 
 
-def _start(sandbox: Sandbox, now: datetime, resume_agents: bool | None) -> Outcome:
+def start(sandbox: Sandbox, now: datetime, resume_agents: bool | None) -> Outcome:
+    """Return the sandbox as it starts. Raises `Conflict` for one without files to start with, and
+    for an archived one, which is revived."""
+    if sandbox.archived_at is not None:
+        raise Conflict(
+            f"Sandbox {sandbox.name} is archived: revive it (`atoll revive {sandbox.name}`).",
+            code="archived",
+        )
     if not keeps_files(sandbox):
         hint = "only a stopped or expired one can be, or one that failed after it was ready"
         raise state_refusal(sandbox, "started", hint)
@@ -91,6 +99,7 @@ def _recreate(sandbox: Sandbox, now: datetime) -> Outcome:
     fresh = replace(
         enter(renew_lifetime(sandbox, now), State.PROVISIONING, now),
         generation=sandbox.generation + 1,
+        archived_at=None,
         renewing=renewing,
         agents=(),
         resuming=False,

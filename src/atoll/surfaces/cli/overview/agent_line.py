@@ -3,10 +3,14 @@
 from collections.abc import Sequence
 
 from atoll.client.made.agents.agents import AgentStatus
-from atoll.client.made.sandboxes.views import SandboxAgent
+from atoll.client.made.sandboxes.views import Sandbox, SandboxAgent
+from atoll.client.made.work.views import Work
 from atoll.surfaces.cli.console.moments import age
 
 MAX_WORDS = 48
+WORK_WORDS = {"pr_open": "PR open", "pr_merged": "PR merged"}
+"""The states of work that are not spelled as they are said."""
+_KINDS = {"rebase": "onto", "merge": "with", "cherry_pick": "with", "revert": "with"}
 WORDS = {
     "working": "works",
     "needs_you": "needs you",
@@ -24,6 +28,52 @@ def agents_line(agents: Sequence[SandboxAgent], *, wanted: str) -> str:
         return "not started" if wanted else "-"
     more = f" (+{len(agents) - 1})" if len(agents) > 1 else ""
     return status_line(agents[0].status) + more
+
+
+def work_line(sandbox: Sandbox) -> str:
+    """Return the state of a sandbox's work, since when where an agent says so, and what it is
+    about; empty where there is no work."""
+    work = sandbox.work
+    words = WORK_WORDS.get(work.state, work.state.replace("_", " "))
+    match work.state:
+        case "working" | "needs_you" if sandbox.agents:
+            return _with_agent(words, sandbox.agents)
+        case "to_review" | "reviewed":
+            return _with(words, changes_of(work))
+        case "in_conflict":
+            conflict = work.conflict
+            onto = f" {_KINDS.get(conflict.kind, '')} {conflict.onto}" if conflict.onto else ""
+            return f"{words}{onto}"
+        case "merged":
+            return f"{words} into {work.merge.into}"
+        case "pr_open" | "pr_merged":
+            return f"{words}: #{work.pull.pull}"
+        case _:
+            return words
+
+
+def changes_of(work: Work) -> str:
+    """Return the commits, lines and files of some work: `2 commits, +3 -1, 1 not committed`."""
+    parts = []
+    if work.commits:
+        parts.append(f"{work.commits} {'commit' if work.commits == 1 else 'commits'}")
+    if work.plus or work.minus:
+        parts.append(f"+{work.plus} -{work.minus}")
+    if work.uncommitted:
+        parts.append(f"{work.uncommitted} not committed")
+    return ", ".join(parts)
+
+
+def _with_agent(words: str, agents: Sequence[SandboxAgent]) -> str:
+    """Return the words with what the agent that concerns its person most is at."""
+    more = f" (+{len(agents) - 1})" if len(agents) > 1 else ""
+    status = agents[0].status
+    detail = status.on if status.status == "working" else status.question or status.reason
+    return _with(f"{words} {age(status.since)}", _cut(detail)) + more
+
+
+def _with(words: str, detail: str) -> str:
+    return f"{words}: {detail}" if detail else words
 
 
 def status_line(status: AgentStatus) -> str:

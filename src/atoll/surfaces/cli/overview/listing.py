@@ -11,7 +11,7 @@ from atoll.domain.errors import AWAY
 from atoll.surfaces.cli.console.moments import age
 from atoll.surfaces.cli.console.output import clean, cut_middle, note, show_json, show_table
 from atoll.surfaces.cli.console.waiting import end_notice, name_of
-from atoll.surfaces.cli.overview.agent_line import agents_line
+from atoll.surfaces.cli.overview.agent_line import agents_line, work_line
 
 EXPECTED = ("requested", "provisioning", "ready", "active")
 """The states in which the agent of a sandbox may still be started."""
@@ -71,7 +71,9 @@ def _sandbox_row(sandbox: Sandbox, name: str) -> tuple[str, ...]:
 
 
 def _needs_nobody(sandbox: Sandbox) -> bool:
-    """Report whether neither an agent nor a failed set-up waits for the person."""
+    """Report whether neither an agent, a conflict nor a failed set-up waits for the person."""
+    if sandbox.work.state in ("needs_you", "in_conflict"):
+        return False
     if sandbox.task.state == "waiting" and sandbox.project.state == "failed":
         return False
     return all(agent.status.status != "needs_you" for agent in sandbox.agents)
@@ -84,6 +86,8 @@ def _status(sandbox: Sandbox) -> str:
     expected = sandbox.state in EXPECTED
     if expected and sandbox.task.state == "given" and not sandbox.agents:
         return "starting"  # Its first report is on its way.
+    if sandbox.work.state:
+        return clean(work_line(sandbox))
     return agents_line(sandbox.agents, wanted=sandbox.agent if expected else "")
 
 

@@ -1,7 +1,8 @@
 """Git in the person's own checkout: as that person, reading, without hooks or prompts.
 
 What writes is a fetch from a bundle into one named branch, and a ref below `refs/atoll/` that
-keeps what this branch was. Their configuration counts, for it is theirs; the GIT_* variables
+keeps what this branch was; and the files of a branch that is checked out, when a merge goes into
+it. Their configuration counts, for it is theirs; the GIT_* variables
 around us do not, nor does any transport but a local file.
 """
 

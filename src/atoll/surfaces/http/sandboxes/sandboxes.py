@@ -59,12 +59,13 @@ async def list_sandboxes(
     context: RequestContext,
     *,
     state: api.States = EVERY_STATE,
+    archived: bool | None = None,
     cursor: str | None = None,
     limit: int = 50,
 ) -> api.SandboxPage:
     atoll = context.atoll
     page = await atoll.sandboxes.list(
-        context.caller, states=tuple(state), cursor=cursor, limit=limit
+        context.caller, states=tuple(state), archived=archived, cursor=cursor, limit=limit
     )
     return api.SandboxPage(sandboxes=await sandbox_views(atoll, page.sandboxes), next=page.next)
 
@@ -104,6 +105,26 @@ async def start_sandbox(
         context.caller, sandbox, resume_agents=resume_agents
     )
     return await _wait_and_view(context, changed, seconds)
+
+
+@operations.serves(Sandboxes.archive)
+async def archive_sandbox(
+    context: RequestContext, sandbox: str, *, waiting: Waiting = NO_WAIT
+) -> SandboxView:
+    seconds = longest_wait(waiting)
+    return await _wait_and_view(
+        context, await context.atoll.sandboxes.archive(context.caller, sandbox), seconds
+    )
+
+
+@operations.serves(Sandboxes.revive)
+async def revive_sandbox(
+    context: RequestContext, sandbox: str, *, waiting: Waiting = NO_WAIT
+) -> SandboxView:
+    seconds = longest_wait(waiting)
+    return await _wait_and_view(
+        context, await context.atoll.sandboxes.revive(context.caller, sandbox), seconds
+    )
 
 
 @operations.serves(Sandboxes.run_setup)

@@ -18,6 +18,6 @@ def work_view(work: WorkSummary) -> api.WorkView | None:
         api.WorkView,
         work,
         conflict=shown,
-        merge=None if work.merge is None else answer_of(api.MergedView, work.merge),
+        merge=None if work.merge is None else answer_of(api.MergeView, work.merge),
         pull=None if work.pull is None else answer_of(api.PullMarkView, work.pull),
     )

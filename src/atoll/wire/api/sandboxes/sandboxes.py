@@ -11,6 +11,9 @@ from atoll.wire.api.sandboxes.requests import CreateBody
 from atoll.wire.api.sandboxes.views import SandboxView
 from atoll.wire.words.sandboxes import MAX_LOG_LINES, MAX_SANDBOX_PAGE, State
 
+Archived = Annotated[
+    bool | None, Meta(description="Only those that are archived, or only those that are not.")
+]
 States = Annotated[list[State], Meta(description="Only these states.", max_length=9)]
 EVERY_STATE: States = []
 
@@ -112,6 +115,7 @@ class Sandboxes(Area):
         self,
         *,
         state: States = EVERY_STATE,
+        archived: Archived = None,
         cursor: SandboxCursor | None = None,
         limit: SandboxLimit = 50,
     ) -> SandboxPage:
@@ -140,6 +144,26 @@ class Sandboxes(Area):
         resume_agents: ResumeAgents = None,
     ) -> SandboxView:
         """Start a stopped, expired or failed sandbox; its agents resume their conversations."""
+
+    @operation(
+        "POST /v1/sandboxes/{sandbox}/archive",
+        name="archive_sandbox",
+        status=202,
+        problems=(404, 409),
+    )
+    def archive(self, sandbox: SandboxRef, *, waiting: Waiting = NO_WAIT) -> SandboxView:
+        """Put a sandbox away: it stops, and keeps its files and conversations, without an end,
+        until it is revived or destroyed."""
+
+    @operation(
+        "POST /v1/sandboxes/{sandbox}/revive",
+        name="revive_sandbox",
+        status=202,
+        problems=(404, 409),
+    )
+    def revive(self, sandbox: SandboxRef, *, waiting: Waiting = NO_WAIT) -> SandboxView:
+        """Take an archived sandbox up again, with a whole time to live: it starts, and its agents
+        resume their conversations."""
 
     @operation("POST /v1/sandboxes/{sandbox}/setup", name="run_setup", problems=(404, 409, 503))
     def run_setup(self, sandbox: SandboxRef) -> SandboxView:

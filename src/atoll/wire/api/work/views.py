@@ -17,7 +17,7 @@ class ConflictView(Answer):
     more: int
 
 
-class MergedView(Answer):
+class MergeView(Answer):
     """A merge of repository number `repo` into a branch, whose newest commit it made `commit`."""
 
     repo: int
@@ -53,6 +53,6 @@ class WorkView(Answer):
     minus: int
     uncommitted: int
     conflict: ConflictView | None
-    merge: MergedView | None
+    merge: MergeView | None
     pull: PullMarkView | None
     reviewed_at: str | None

@@ -356,7 +356,7 @@ def build_background(
         maintenance,
         cycle.logins,
         MountGrantSweep(ground, ports.grants),
-        WorkChanges(ground, cycle.projections),
+        WorkChanges(ground, cycle.projections).run,
     )
 
 

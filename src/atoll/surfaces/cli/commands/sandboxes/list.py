@@ -2,6 +2,7 @@
 
 import sys
 import time
+from dataclasses import dataclass
 
 import click
 
@@ -19,7 +20,7 @@ REDRAW_SECONDS = 10.0
 """Ages grow also when nothing happens."""
 SETTLE_SECONDS = 0.3
 """The pause after a redraw, in which a burst of events becomes one more."""
-SHOWN = ("sandbox.", "agent.status", "agent.started", "agent.ended")
+SHOWN = ("sandbox.", "agent.status", "agent.started", "agent.ended", "work.", "git.")
 _CLEAR = "\x1b[H\x1b[2J"
 
 
@@ -27,6 +28,7 @@ _CLEAR = "\x1b[H\x1b[2J"
 @click.command("list")
 @click.option("--state", "states", multiple=True, help="Only these states; may be repeated.")
 @sandbox_option("--task", help="Only those that got the same task as NAME.")
+@click.option("--archived", is_flag=True, help="Those that were archived, instead.")
 @click.option("-w", "--watch", is_flag=True, help="Show the list again at each change.")
 @utc_option()
 @json_option()
@@ -37,16 +39,18 @@ def command(
     *,
     states: tuple[str, ...],
     task: str | None,
+    archived: bool,
     watch: bool,
     as_json: bool,
 ) -> None:
     """List the sandboxes and what their agents do."""
     api = invocation.api()
     group = None if task is None else _group(api, task)
+    chosen = _Selection(api, states, group, archived)
     if watch:
-        _watch(api, states, group, as_json=as_json)
+        _watch(chosen, as_json=as_json)
     else:
-        show_sandboxes(_list_sandboxes(api, states, group), as_json=as_json)
+        show_sandboxes(chosen.read(), as_json=as_json)
 
 
 def _group(api: Client, name: str) -> str:
@@ -57,18 +61,28 @@ def _group(api: Client, name: str) -> str:
     return group
 
 
-def _list_sandboxes(api: Client, states: tuple[str, ...], group: str | None) -> list[Sandbox]:
-    sandboxes = api.sandboxes.list(states=states)
-    return [sandbox for sandbox in sandboxes if group in (None, sandbox.task.group)]
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    """The sandboxes to list."""
+
+    api: Client
+    states: tuple[str, ...]
+    group: str | None
+    archived: bool
+
+    def read(self) -> list[Sandbox]:
+        """Return them as they are now."""
+        sandboxes = self.api.sandboxes.list(states=self.states, archived=self.archived)
+        return [sandbox for sandbox in sandboxes if self.group in (None, sandbox.task.group)]
 
 
-def _watch(api: Client, states: tuple[str, ...], group: str | None, *, as_json: bool) -> None:
+def _watch(chosen: _Selection, *, as_json: bool) -> None:
     """Show the list until the person interrupts; each time only when it has changed."""
     last: list[Json] | None = None
-    with watch_events(api.transport, SHOWN) as events:
+    with watch_events(chosen.api.transport, SHOWN) as events:
         while True:
             try:
-                sandboxes = _list_sandboxes(api, states, group)
+                sandboxes: list[Sandbox] | None = chosen.read()
             except Unavailable as error:
                 note(f"atoll: {error.message}; waiting for the server to come back")
                 sandboxes = None

@@ -1,0 +1,1 @@
+"""Commands on the work in sandboxes."""
