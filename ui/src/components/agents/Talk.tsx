@@ -5,6 +5,7 @@ import type { Card } from '../../api/types';
 import { t } from '../../language/t';
 import type { SendAnswer } from './Answer';
 import { useStore } from '../../state/store';
+import { shownCards } from '../../terminal/cards/cards';
 import { TalkCard } from './TalkCard';
 import { pressed } from './useStill';
 
@@ -75,7 +76,7 @@ export function Talk(props: TalkProps) {
         {dropped > 0 && (
           <p className="talk-status">{t`${dropped} older cards are no longer kept.`}</p>
         )}
-        {cards.map((card) => (
+        {shownCards(cards).map((card) => (
           <TalkCard key={card.id} {...{ card, onAnswer, works, onTerminal, onRun }} />
         ))}
         {connected === true && cards.length === 0 && (

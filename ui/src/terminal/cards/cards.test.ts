@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Card, CardsPage } from '../../api/types';
-import { NO_CARDS, readPage, withPage } from './cards';
+import { NO_CARDS, readPage, shownCards, withPage } from './cards';
 
 function card(id: string, n: number, rev = 1, more: Partial<Card> = {}): Card {
   return {
@@ -55,5 +55,30 @@ describe('cards', () => {
     expect(read?.cards[0]?.state).toBe('done');
     expect(readPage('nonsense')).toBeNull();
     expect(readPage('{"type":"start"}')).toBeNull();
+  });
+});
+
+describe('shown cards', () => {
+  const waits = card('asks', 4, 1, {
+    kind: 'question',
+    state: 'pending',
+    data: { answerable: true },
+  });
+  const all = [
+    card('turn', 1, 1, { kind: 'turn', state: 'running' }),
+    card('before', 2, 1, { kind: 'question' }),
+    card('tool', 3, 1, { kind: 'question', state: 'running' }),
+    waits,
+    card('hook', 5, 1, { kind: 'status', state: 'pending' }),
+    card('runs', 6, 1, { kind: 'bash', state: 'running' }),
+  ];
+
+  it('say once that somebody is asked', () => {
+    expect(shownCards(all).map(({ id }) => id)).toEqual(['before', 'asks', 'runs']);
+  });
+
+  it('are all, where the question is answered at the terminal', () => {
+    const there = all.map((one) => (one === waits ? { ...one, data: {} } : one));
+    expect(shownCards(there)).toEqual(there);
   });
 });

@@ -27,6 +27,19 @@ export function withPage(list: CardList, page: CardsPage): CardList {
   return { cards, seq: page.seq, dropped: page.dropped, agent: page.agent };
 }
 
+/**
+ * The cards to show. While a question can be answered here, what else says that somebody is asked
+ * is left out: the notice of its hook, the tool's own card, and a turn at work.
+ */
+export function shownCards(cards: readonly Card[]): readonly Card[] {
+  const waits = ({ state, data }: Card): boolean =>
+    state === 'pending' && data['answerable'] === true;
+  if (!cards.some(waits)) return cards;
+  const echoes = ['status', 'question', 'turn'];
+  const open = ({ state }: Card): boolean => state === 'pending' || state === 'running';
+  return cards.filter((card) => waits(card) || !open(card) || !echoes.includes(card.kind));
+}
+
 /** Reads a text frame; null when it is none of ours. Cards that are broken are left out. */
 export function readPage(text: string): CardsPage | null {
   const fields = fieldsOf(parseJson(text));
