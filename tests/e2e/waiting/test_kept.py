@@ -17,7 +17,7 @@ from atoll.testing.server import TestServer, test_server
 from atoll.testing.subordinate_ids import why_not
 from tests.e2e.servers import api_with
 from tests.e2e.walls.test_rootless import person
-from tests.peers.api import Api
+from tests.peers.api import Api, until
 
 SHORT = """\
 id: profile.short
@@ -25,6 +25,9 @@ version: "1.0.0"
 extension: ext.namespaces
 ttl: {default: 30s, max: 1h, retention: 1h}
 """
+SEEN_SECONDS = 2.0
+"""The time in which a conflict is seen."""
+
 IDENTITY = ("-c", "user.name=Test", "-c", "user.email=test@example.invalid")
 
 
@@ -284,3 +287,33 @@ def test_api_that_cannot_keep_destroys_nothing(atoll: TestServer, api: Api) -> N
     assert not any(one["sandbox_id"] == sandbox for one in api.call("GET", "/v1/kept")["kept"])
     assert list((atoll.home / "kept").iterdir()) == []
     api.act(sandbox, "destroy")
+
+
+def test_conflict_is_seen_resolved_and_merged(atoll: TestServer, api: Api, checkout: Path) -> None:
+    ok(atoll, "new", "--detach", "--name", "stuck", str(checkout), "fix")
+    commit = "git -c user.name=A -c user.email=a@example.invalid commit -qam"
+    inside(atoll, "stuck", f"echo mine > README.md; {commit} mine")
+    (checkout / "README.md").write_text("theirs\n")
+    git(checkout, *IDENTITY, "commit", "-qam", "theirs")
+    stopped = atoll.run("merge", "stuck", "-C", str(checkout), stdin=subprocess.DEVNULL)
+    assert stopped.returncode == 1 and "README.md" in stopped.stderr, stopped.stderr
+    work = until(
+        lambda: api.sandbox("stuck")["work"], lambda one: one is not None, seconds=SEEN_SECONDS
+    )
+    assert (work["state"], work["conflict"]["files"]) == ("in_conflict", ["README.md"])
+    assert (work["conflict"]["kind"], work["conflict"]["onto"]) == ("rebase", "main")
+    (item,) = [one for one in api.call("GET", "/v1/inbox")["items"] if one["kind"] == "conflict"]
+    assert [option["id"] for option in item["options"]] == ["terminal", "abort"]
+    assert "in conflict onto main" in ok(atoll, "list")
+    resolve = "echo both > README.md; git add README.md; GIT_EDITOR=true git rebase --continue"
+    inside(atoll, "stuck", f"git config user.name A; git config user.email a@b.invalid; {resolve}")
+    merged = ok(atoll, "merge", "stuck", "-C", str(checkout))
+    assert "1 commit merged into main" in merged
+    assert (checkout / "README.md").read_text() == "both\n"
+    work = api.sandbox("stuck")["work"]
+    assert (work["state"], work["merge"]["into"], work["conflict"]) == ("merged", "main", None)
+    assert not [one for one in api.call("GET", "/v1/inbox")["items"] if one["kind"] == "conflict"]
+    ok(atoll, "archive", "stuck")
+    assert "stuck" not in ok(atoll, "list") and "archived" in ok(atoll, "list", "--archived")
+    ok(atoll, "revive", "stuck")
+    assert "merged into main" in ok(atoll, "list")

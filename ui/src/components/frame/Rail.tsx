@@ -49,8 +49,10 @@ export function Rail({ onNew, onPalette, onPick }: RailProps) {
   const [filter, setFilter] = useState('');
   const shown = useMemo(() => {
     const wanted = filter.trim().toLowerCase();
-    return (list ?? []).filter((sandbox) =>
-      `${sandbox.name} ${repoWords(sandbox) ?? ''}`.toLowerCase().includes(wanted),
+    return (list ?? []).filter(
+      (sandbox) =>
+        sandbox.work?.state !== 'archived' &&
+        `${sandbox.name} ${repoWords(sandbox) ?? ''}`.toLowerCase().includes(wanted),
     );
   }, [list, filter]);
 

@@ -38,7 +38,7 @@ def _list(environ: Mapping[str, str], *, as_json: bool) -> int:
     from atoll.client.sandboxes import Sandboxes
     from atoll.surfaces.cli.overview.listing import show_sandboxes
 
-    show_sandboxes(list(Sandboxes(_transport(environ)).list()), as_json=as_json)
+    show_sandboxes(list(Sandboxes(_transport(environ)).list(archived=False)), as_json=as_json)
     return 0
 
 
