@@ -5,6 +5,7 @@ import { createRoot } from 'react-dom/client';
 import '@xterm/xterm/css/xterm.css';
 import './design/tokens.css';
 import './styles/frame.css';
+import './design/choices.css';
 import './design/parts.css';
 import './styles/fonts.css';
 import './styles/terminal.css';
