@@ -1,8 +1,9 @@
 /** The comments of a dashboard, or of one of its items: read, answer, resolve. */
 
-import { useState } from 'react';
+import { useState, type ReactNode } from 'react';
 import { Avatar } from '../../components/parts/Avatar';
 import { Dialog } from '../../components/parts/Dialog';
+import { Icon } from '../../components/parts/icons';
 import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { age, tick } from '../../state/clock';
@@ -21,20 +22,23 @@ interface CommentsPanelProps {
   readonly comments: Comments;
   /** The item that they are about; null: all. */
   readonly item: string | null;
+  readonly phone: boolean;
   readonly onClose: () => void;
 }
 
 const MAX_TEXT = 4_000;
 
-export function CommentsPanel({ open, comments, item, onClose }: CommentsPanelProps) {
+export function CommentsPanel({ open, comments, item, phone, onClose }: CommentsPanelProps) {
   const { dashboard, stage } = open;
   const [resolved, setResolved] = useState(false);
   const about = item === null ? null : stage.board.item(item);
   const list = comments.list.filter(
     (one) => (item === null || one.item_id === item) && (resolved || !one.resolved),
   );
+  const title = about === null ? t`Comments` : t`On “${nameOf(about)}”`;
+  const Around = phone ? Dialog : Side;
   return (
-    <Dialog title={about === null ? t`Comments` : t`On “${nameOf(about)}”`} onClose={onClose}>
+    <Around title={title} onClose={onClose}>
       <label className="check">
         <input
           type="checkbox"
@@ -50,7 +54,7 @@ export function CommentsPanel({ open, comments, item, onClose }: CommentsPanelPr
             {...{ comment, open }}
             named={item === null}
             onMoved={comments.reload}
-            onVisit={onClose}
+            onVisit={phone ? onClose : STAY}
           />
         ))}
       </ul>
@@ -61,7 +65,45 @@ export function CommentsPanel({ open, comments, item, onClose }: CommentsPanelPr
       {item === null && !open.guest && (
         <p className="quiet">{t`Choose an item and press C to comment on it.`}</p>
       )}
-    </Dialog>
+    </Around>
+  );
+}
+
+/** The canvas stays in view beside it: one reads what it is about. */
+const STAY = (): void => undefined;
+
+interface SideProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/** Brings the keyboard to where one writes, as it opens. */
+function focusField(side: HTMLElement | null): void {
+  (side?.querySelector<HTMLElement>('textarea') ?? side?.querySelector('button'))?.focus();
+}
+
+/** Beside the canvas, which goes on. */
+function Side({ title, onClose, children }: SideProps) {
+  return (
+    <aside
+      ref={focusField}
+      className="board-side"
+      aria-label={title}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return;
+        event.stopPropagation();
+        onClose();
+      }}
+    >
+      <header className="dialog-head">
+        <h2>{title}</h2>
+        <button type="button" className="button-icon" aria-label={t`Close`} onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      {children}
+    </aside>
   );
 }
 

@@ -60,9 +60,14 @@ export interface Item extends Box {
   readonly port: number | null;
   /** A link's address, `http` or `https`; null for any other. */
   readonly url: string | null;
+  /** Ids of items that a connection leads to. */
+  readonly to: readonly string[];
   /** Grows with each change, of the text, too. */
   readonly rev: number;
 }
+
+/** Before the other item's id, in the name of a field that connects the two. */
+export const TO = 'to:';
 
 export type Fields = Y.Map<unknown>;
 
@@ -79,6 +84,8 @@ export function sizeOf(kind: string): { readonly w: number; readonly h: number }
   switch (kind) {
     case 'note':
       return { w: 208, h: 176 };
+    case 'text':
+      return { w: 264, h: 48 };
     case 'todo':
       return { w: 328, h: 136 };
     case 'terminal':
@@ -99,12 +106,12 @@ export function sizeOf(kind: string): { readonly w: number; readonly h: number }
 
 /** Kinds whose body is the pane's own: they are moved by their head. */
 export function isPane(kind: string): boolean {
-  return !['note', 'todo', 'link', 'frame'].includes(kind);
+  return !['note', 'text', 'todo', 'link', 'frame'].includes(kind);
 }
 
 /** The kinds that hold rich text. */
 export function hasText(kind: string): boolean {
-  return kind === 'note' || kind === 'todo';
+  return kind === 'note' || kind === 'text' || kind === 'todo';
 }
 
 /** Reads an item; null for what is none. */
@@ -156,6 +163,7 @@ function contentOf(fields: Fields) {
     path: textIn(fields, 'path'),
     port: typeof port === 'number' && Number.isInteger(port) ? port : null,
     url: safeAddress(textIn(fields, 'url')),
+    to: [...fields.keys()].filter((key) => key.startsWith(TO)).map((key) => key.slice(TO.length)),
   };
 }
 
@@ -194,6 +202,7 @@ function firstWords({ text, url }: Item): string {
 
 export const KIND_WORDS = worded<Readonly<Record<string, string>>>(() => ({
   note: t`Note`,
+  text: t`Text`,
   todo: t`Todo`,
   terminal: t`Terminal`,
   agent: t`Agent`,

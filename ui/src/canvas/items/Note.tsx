@@ -1,9 +1,10 @@
-/** A post-it: rich text on a colour. */
+/** Rich text on a colour, as a post-it, or on nothing. */
 
 import { t } from '../../language/t';
 import { changeItems } from '../document/acts';
 import { COLOURS, nameOf, type Item } from '../document/items';
 import type { Stage } from '../view/stage';
+import { useGrowth } from './growth';
 import { RichLines } from './RichLines';
 import { TextEditor } from './TextEditor';
 
@@ -14,9 +15,11 @@ interface NoteProps {
 }
 
 export function Note({ stage, item, inside }: NoteProps) {
-  const { text, rev } = item;
+  const { text, rev, kind } = item;
+  const part = useGrowth(stage, item, inside && stage.edits);
+  const look = kind === 'text' ? 'note note-plain' : `note note-${item.colour}`;
   return (
-    <div className={`note note-${item.colour}`}>
+    <div ref={part} className={look}>
       {inside && text !== null && stage.edits ? (
         <TextEditor stage={stage} text={text} name={`Text of ${nameOf(item)}`} />
       ) : (

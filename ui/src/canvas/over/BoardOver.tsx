@@ -30,10 +30,11 @@ interface BoardOverProps {
   readonly open: OpenDashboard;
   readonly over: Over;
   readonly comments: Comments;
+  readonly phone: boolean;
   readonly onClose: () => void;
 }
 
-export function BoardOver({ id, open, over, comments, onClose }: BoardOverProps) {
+export function BoardOver({ id, open, over, comments, phone, onClose }: BoardOverProps) {
   const { stage, dashboard } = open;
   switch (over.is) {
     case 'help':
@@ -70,7 +71,7 @@ export function BoardOver({ id, open, over, comments, onClose }: BoardOverProps)
     case 'home':
       return <BringHome sandboxId={over.sandbox} onClose={onClose} />;
     case 'comments':
-      return <CommentsPanel {...{ open, comments, onClose }} item={over.item} />;
+      return <CommentsPanel {...{ open, comments, phone, onClose }} item={over.item} />;
   }
 }
 

@@ -16,13 +16,14 @@ interface BoardBarProps {
   /** Null for a guest, who has no other pages. */
   readonly onMenu: (() => void) | null;
   readonly onShare: () => void;
+  readonly onHistory: () => void;
   readonly onRename: () => void;
   /** Null where this server knows no comments. */
   readonly onComments: (() => void) | null;
 }
 
 export function BoardBar(props: BoardBarProps) {
-  const { open, opening, openComments, onMenu, onShare, onRename, onComments } = props;
+  const { open, opening, openComments, onMenu, onShare, onHistory, onRename, onComments } = props;
   const { dashboard, stage, peers, status, session } = open;
   return (
     <header className="board-bar">
@@ -44,6 +45,17 @@ export function BoardBar(props: BoardBarProps) {
       )}
       <span className="spring" />
       <PeopleBar stage={stage} peers={peers} />
+      {!open.guest && (
+        <button
+          type="button"
+          className="button-icon"
+          aria-label={t`History`}
+          title={t`History`}
+          onClick={onHistory}
+        >
+          <Icon name="clock" />
+        </button>
+      )}
       {onComments !== null && <CommentsButton open={openComments} onPress={onComments} />}
       {!open.guest && (
         <button

@@ -13,6 +13,7 @@ import { useDrags } from './drags';
 import { useDroppedFiles } from './files';
 import { useInput } from './input';
 import { ItemView } from './ItemView';
+import { Connectors } from '../items/Connectors';
 import { Marks } from './Marks';
 import type { Way } from './hanging';
 import type { Stage } from './stage';
@@ -65,6 +66,7 @@ export function Canvas(props: CanvasProps) {
       tabIndex={focused === null ? 0 : -1}
     >
       <div ref={world} className="world">
+        <Connectors stage={stage} />
         {shown.map((item) => (
           <ItemView
             key={item.id}

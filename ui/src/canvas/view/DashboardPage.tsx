@@ -105,6 +105,7 @@ function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
       <BoardBar
         {...{ open, onMenu, opening }}
         onShare={places.share}
+        onHistory={places.history}
         onRename={() => setOver({ is: 'rename' })}
         onComments={comments.known ? () => setOver({ is: 'comments', item: null }) : null}
         openComments={comments.open}
@@ -129,7 +130,7 @@ function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
         </div>
       )}
       {over !== null && (
-        <BoardOver {...{ id, open, over, comments }} onClose={() => setOver(null)} />
+        <BoardOver {...{ id, open, over, comments, phone }} onClose={() => setOver(null)} />
       )}
     </main>
   );

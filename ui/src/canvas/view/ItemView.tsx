@@ -52,7 +52,7 @@ export const ItemView = memo(function ItemView(props: ItemViewProps) {
     >
       <Head {...props} />
       {terminal && <div ref={setSlot} className="item-slot bar-slot" hidden={!inside} />}
-      <div ref={body} className={isPane(kind) ? 'item-body item-pane' : 'item-body'}>
+      <div ref={body} className={bodyClassOf(kind)}>
         {terminal ? <TerminalItem {...props} slot={slot} /> : <Body {...props} />}
       </div>
       {visitors.length > 0 && (
@@ -85,6 +85,13 @@ function usePaneFocus(inside: boolean) {
     (first ?? element.parentElement)?.focus({ preventScroll: true });
   }, [inside]);
   return body;
+}
+
+function bodyClassOf(kind: string): string {
+  if (!isPane(kind)) return 'item-body';
+  // A terminal takes the zoom as the size of its letters.
+  const terminal = kind === 'terminal' || kind === 'agent';
+  return terminal ? 'item-body item-pane' : 'item-body item-pane item-zoomed';
 }
 
 function classOf(item: Item, chosen: boolean, inside: boolean): string {
@@ -191,6 +198,7 @@ function Body(props: ItemViewProps) {
   const { stage, item, inside, people, onGive, onWay } = props;
   switch (item.kind) {
     case 'note':
+    case 'text':
       return <Note {...{ stage, item, inside }} />;
     case 'todo':
       return <Todo {...{ stage, item, inside, people, onGive, onWay }} />;

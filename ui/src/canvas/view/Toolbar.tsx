@@ -10,7 +10,7 @@ import { can, COMMANDS, type CanvasCommand, type Places } from './commands';
 import type { Stage } from './stage';
 import { toWindow } from './viewport';
 
-const MAKING = ['note', 'todo', 'terminal', 'agent', 'link', 'frame'];
+const MAKING = ['note', 'text', 'todo', 'terminal', 'agent', 'link', 'frame'];
 
 interface ToolbarProps {
   readonly places: Places;

@@ -12,6 +12,7 @@ import {
   tickTodos,
   tidyItems,
 } from '../document/acts';
+import { connectItems } from '../document/connect';
 import { following } from '../document/choice';
 import { duplicateItems } from '../document/clip';
 import type { Item } from '../document/items';
@@ -57,6 +58,7 @@ export interface CanvasCommand {
 const MAKING = worded<readonly CanvasCommand[]>(() =>
   [
     { id: 'note', words: t`New note`, short: t`note`, keys: ['N'], icon: 'note', kind: 'note' },
+    { id: 'text', words: t`New text`, short: t`text`, keys: ['E'], icon: 'text', kind: 'text' },
     { id: 'todo', words: t`New todo`, short: t`todo`, keys: ['D'], icon: 'todo', kind: 'todo' },
     {
       id: 'terminal',
@@ -168,6 +170,18 @@ const CHOSEN = worded<readonly CanvasCommand[]>(() => [
     chosen: true,
     edits: true,
     run: ({ stage }) => removeChosen(stage),
+  },
+  {
+    id: 'connect',
+    words: t`Connect, or take that back`,
+    keys: ['K'],
+    icon: 'connect',
+    chosen: true,
+    edits: true,
+    run: ({ stage }) => {
+      if (stage.picked.length < 2) notify(t`Choose two items to connect them.`);
+      else connectItems(stage.board, stage.picked);
+    },
   },
   {
     id: 'group',

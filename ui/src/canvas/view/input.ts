@@ -284,7 +284,10 @@ class Input {
     if (event.key === 'Tab') return this.#goes(event.shiftKey ? -1 : 1);
     if (arrow(event, stage)) return true;
     const command = commandFor(keyOf(event));
-    if (command === null || !can(command, stage)) return false;
+    if (command === null) return false;
+    // A key of the canvas is no key of the page around it, for those who only look, too.
+    if (command.edits === true && !stage.edits) return true;
+    if (!can(command, stage)) return false;
     command.run(this.#places);
     return true;
   }

@@ -162,7 +162,7 @@ function Filters({ query, rows, onChange }: FiltersProps) {
           <button
             key={words}
             type="button"
-            className="chip"
+            className="every-chip"
             aria-pressed={same(states)}
             onClick={() => onChange({ states: same(states) ? [] : states })}
           >
