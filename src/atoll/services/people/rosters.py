@@ -11,10 +11,15 @@ from atoll.ports import Transaction
 
 
 def one_member(members: Sequence[Member], ref: str) -> Member:
-    """Return a member by id, or by a name or email that only one has. Raises `NotFound`, and
-    `Conflict` where several have it."""
+    """Return a member by id, or by a name or email that only one has; capitals count only where
+    two names differ in nothing else. Raises `NotFound`, and `Conflict` where several have it."""
     by_id = [member for member in members if member.id == ref]
-    matches = by_id or [member for member in members if ref and ref in (member.name, member.email)]
+    exact = [member for member in members if ref and ref in (member.name, member.email)]
+    folded = ref.casefold()
+    alike = [
+        one for one in members if ref and folded in (one.name.casefold(), one.email.casefold())
+    ]
+    matches = by_id or exact or alike
     if not matches:
         raise NotFound(f"There is no member {ref[:80]!r}: list them to see who there is.")
     if len(matches) > 1:
