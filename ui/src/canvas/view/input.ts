@@ -286,8 +286,7 @@ class Input {
     const command = commandFor(keyOf(event));
     if (command === null) return false;
     // A key of the canvas is no key of the page around it, for those who only look, too.
-    if (command.edits === true && !stage.edits) return true;
-    if (!can(command, stage)) return false;
+    if (!can(command, stage)) return command.edits === true && !stage.edits;
     command.run(this.#places);
     return true;
   }
