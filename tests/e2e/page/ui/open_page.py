@@ -131,7 +131,7 @@ async def begin_sandbox(page: Page) -> Locator:
     """Opens the box for a task over the page, set to a sandbox without an agent; the box."""
     await page.get_by_role("button", name="New task").first.click()
     form = page.get_by_role("form", name="New task").last
-    await form.get_by_label("no agent").check()
+    await form.get_by_role("checkbox", name="no agent").check()
     return form
 
 
