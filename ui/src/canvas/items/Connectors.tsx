@@ -27,8 +27,8 @@ export function Connectors({ stage }: { readonly stage: Stage }) {
           viewBox="0 0 8 8"
           refX="7"
           refY="4"
-          markerWidth="9"
-          markerHeight="9"
+          markerWidth="6"
+          markerHeight="6"
           orient="auto"
         >
           <path d="M1 1 7 4 1 7" />

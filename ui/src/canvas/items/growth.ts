@@ -1,6 +1,6 @@
-/** A note and a todo are as high as their words need: who writes in one makes it grow. */
+/** A note is as high as its words need: who writes in it makes it grow. */
 
-import { useLayoutEffect, useRef, type RefObject } from 'react';
+import { useEffect, useRef, type RefObject } from 'react';
 import { changeItems } from '../document/acts';
 import type { Item } from '../document/items';
 import type { Stage } from '../view/stage';
@@ -12,14 +12,11 @@ export function useGrowth(
   writes: boolean,
 ): RefObject<HTMLDivElement | null> {
   const part = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => {
-    const element = part.current;
-    if (element === null || !writes || locked) return;
-    const { scrollHeight, clientHeight } = element;
-    if (scrollHeight > clientHeight) {
-      const edges = Math.ceil(h) - clientHeight;
-      changeItems(stage.board, [id], { h: Math.round(scrollHeight + Math.max(0, edges)) });
-    }
+  useEffect(() => {
+    const words = part.current?.querySelector('.rich-host') ?? null;
+    if (words === null || !writes || locked) return;
+    const lacks = words.scrollHeight - words.clientHeight;
+    if (lacks > 0) changeItems(stage.board, [id], { h: Math.round(h + lacks) });
   }, [stage, id, h, rev, writes, locked]);
   return part;
 }

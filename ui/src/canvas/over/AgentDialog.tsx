@@ -24,7 +24,9 @@ export function AgentDialog({ onChoose, onClose }: AgentDialogProps) {
         </p>
       </div>
       {problem !== null && <p className="form-trouble">{problem.message}</p>}
-      {working?.length === 0 && <p className="quiet">{t`No agent is installed here yet.`}</p>}
+      {working?.length === 0 && (
+        <p className="quiet">{t`No agent is ready here yet. Home says what each of them lacks.`}</p>
+      )}
       <ul className="agent-choices">
         {working?.map(({ name }, at) => (
           <li key={name}>
