@@ -157,7 +157,7 @@ async def test_page_says_a_silent_network_in_5_s_and_comes_back_with_every_byte(
         network(server) as between,
         person(browser, link.replace(server.url, between.url)) as page,
     ):
-        live = page.locator(".rail-foot")
+        live = page.locator(".rail .link")
         await expect(live).to_contain_text("Live")
         await page.goto(f"{between.url}/#/sandboxes/{sandbox}/{terminal}")
         await role(page, "You drive")
