@@ -11,7 +11,7 @@ const UNREAD = [
   // The page of the parts is for those who change them.
   'src/design/{Controls,DesignPage,Feedback,Foundations,Marks,Specimens}.tsx',
   // Lists of words that a program compares with.
-  'src/components/tasks/branch.ts',
+  'src/state/tasks/branch.ts',
   'src/components/review/colours.ts',
   // Fonts, and the format of recordings.
   'src/terminal/screen/{cast,fonts,picture}.ts',

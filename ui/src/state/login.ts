@@ -7,7 +7,7 @@ import type { Me, GuestAccess } from '../api/types';
 import { t } from '../language/t';
 import { leavePush } from './attention/push';
 import { BACK, finishConsent, takeConsent } from './team/consent';
-import { forgetChoices } from './choices';
+import { forgetChoices } from './tasks/choices';
 import { forgetDrafts } from './drafts';
 import { JOIN, takeInvitation } from './joining';
 import { loadRealms, realms } from './realms';

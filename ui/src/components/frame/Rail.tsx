@@ -9,7 +9,7 @@ import { leadOf, needyFirst, statusWords } from '../../state/attention/agents';
 import { go, goTo, route, type PlainPage } from '../../state/route';
 import { connected, sandboxes } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
-import { mayOversee, mayWork } from '../../state/team/rights';
+import { mayWork } from '../../state/team/rights';
 import { team } from '../../state/team/team';
 import { shade, toggleTheme } from '../../state/theme';
 import { AccountMenu } from '../account/AccountMenu';
@@ -17,10 +17,11 @@ import { AgentAbout, AgentShape } from '../agents/AgentMark';
 import { useInbox } from '../inbox/Inbox';
 import { ExposedMark } from '../sandboxes/ExposedMark';
 import { OwnerMark } from '../sandboxes/OwnerMark';
-import { Icon, Mark, type IconName } from '../parts/icons';
+import { Icon, Mark } from '../parts/icons';
 import { Pop } from '../parts/Pop';
 import { StateShape, stateWords } from '../sandboxes/StateMark';
 import { repoWords } from '../parts/words';
+import { offeredPlaces } from './places';
 
 interface RailProps {
   readonly onNew: () => void;
@@ -213,31 +214,13 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
   );
 }
 
-const PLACES = worded<readonly { page: PlainPage; icon: IconName; words: string; key?: string }[]>(
-  () => [
-    { page: 'inbox', icon: 'inbox', words: t`Inbox`, key: 'I' },
-    { page: 'terminals', icon: 'grid', words: t`Terminals`, key: 'T' },
-    { page: 'dashboards', icon: 'board', words: t`Dashboards`, key: 'D' },
-    { page: 'workers', icon: 'agent', words: t`Workers` },
-    { page: 'secrets', icon: 'key', words: t`Secrets and approvals` },
-    { page: 'notifications', icon: 'bell', words: t`Notifications` },
-    { page: 'admin', icon: 'shield', words: t`Administration`, key: 'A' },
-  ],
-);
-
-/** Places with what members have and viewers have not. */
-const OF_MEMBERS: readonly PlainPage[] = ['secrets', 'workers'];
-
 /** The places that have their words in the row; the others are behind it. */
 const FIRST: readonly PlainPage[] = ['inbox', 'terminals', 'dashboards'];
 
 function RailPlaces({ onPick }: { readonly onPick: () => void }) {
   const here = useStore(route).page;
   const waiting = useInbox().length;
-  const ours = useStore(team);
-  const offered = (page: PlainPage): boolean =>
-    page === 'admin' ? mayOversee(ours) : mayWork(ours) || !OF_MEMBERS.includes(page);
-  const places = PLACES().filter(({ page }) => offered(page));
+  const places = offeredPlaces(useStore(team));
   const others = places.filter(({ page }) => !FIRST.includes(page));
   const visit = (page: PlainPage): void => {
     goTo(page);

@@ -4,7 +4,7 @@ import type { CreateSandbox, NetworkMode, Repository } from '../../api/types';
 import { t } from '../../language/t';
 import type { RepositoryPlace } from './beginning';
 import type { FieldName } from '../parts/Field';
-import { branchForAgent, freeBranch, proposedBranch } from './branch';
+import { branchForAgent, freeBranch, proposedBranch } from '../../state/tasks/branch';
 
 /** `repo`: '' for none, `key:…` of one that is here, `url` for the address. */
 export interface TaskDraft {

@@ -10,7 +10,7 @@ import { withProject } from '../../state/project';
 import { keep } from '../../state/sandboxes';
 import { fieldOf } from '../parts/Field';
 import { tipOf } from './beginning';
-import { choiceOf, lastChoice, rememberChoice, type Source } from '../../state/choices';
+import { choiceOf, lastChoice, rememberChoice, type Source } from '../../state/tasks/choices';
 import type { Known } from './composing';
 import { baseOf, bodiesOf, EMPTY, lackOf, placeOf, type Lack, type TaskDraft } from './draft';
 import { refsAt } from './useBeginning';

@@ -14,6 +14,7 @@ import { AgentBar } from '../agents/AgentBar';
 import { Answer } from '../agents/Answer';
 import { AskBar } from '../agents/AskBar';
 import { Rail } from '../frame/Rail';
+import { offeredPlaces } from '../frame/places';
 import { InboxPage } from '../inbox/InboxPage';
 import { Tab } from '../parts/Tab';
 import { TabList } from '../parts/TabList';
@@ -235,7 +236,15 @@ const PARTS: readonly Part[] = [
   {
     name: 'rail',
     draw: draw(Rail, { onNew: nothing, onPalette: nothing, onPick: nothing }),
-    works: ['New task', 'Secrets and approvals', 'Workers'],
+    works: ['New task'],
+  },
+  {
+    name: 'places of the rail',
+    draw: () =>
+      offeredPlaces(team.get())
+        .map(({ words }) => words)
+        .join(' '),
+    works: ['Secrets and approvals', 'Workers'],
     administers: ['Administration'],
   },
 ];
@@ -248,7 +257,7 @@ describe.each(['owner', 'admin', 'member', 'viewer', null] as const)('to %s', (r
     const owns = works && whose === 'own';
     for (const part of PARTS) {
       // These are of a page that a guest does not have.
-      const shells = ['palette', 'rail', 'inbox', 'agents to choose from'];
+      const shells = ['palette', 'rail', 'places of the rail', 'inbox', 'agents to choose from'];
       if (role === null && shells.includes(part.name)) continue;
       const html = part.draw();
       const rows: readonly (readonly [boolean, readonly string[] | undefined])[] = [
