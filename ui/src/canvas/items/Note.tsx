@@ -1,10 +1,10 @@
 /** Rich text on a colour, as a post-it, or on nothing. */
 
+import { useEffect, useRef, type RefObject } from 'react';
 import { t } from '../../language/t';
 import { changeItems } from '../document/acts';
 import { COLOURS, nameOf, type Item } from '../document/items';
 import type { Stage } from '../view/stage';
-import { useGrowth } from './growth';
 import { RichLines } from './RichLines';
 import { TextEditor } from './TextEditor';
 
@@ -54,4 +54,21 @@ export function Colours({ stage, items }: { stage: Stage; items: readonly Item[]
       ))}
     </span>
   );
+}
+
+/** A note is as high as its words need: who writes in it makes it grow. The part that is returned
+ *  holds the words, drawn at their usual size. */
+function useGrowth(
+  stage: Stage,
+  { id, h, rev, locked }: Item,
+  writes: boolean,
+): RefObject<HTMLDivElement | null> {
+  const part = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const words = part.current?.querySelector('.rich-host') ?? null;
+    if (words === null || !writes || locked) return;
+    const lacks = words.scrollHeight - words.clientHeight;
+    if (lacks > 0) changeItems(stage.board, [id], { h: Math.round(h + lacks) });
+  }, [stage, id, h, rev, writes, locked]);
+  return part;
 }

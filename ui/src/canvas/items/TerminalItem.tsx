@@ -28,7 +28,7 @@ import type { Stage } from '../view/stage';
 import { FAR_ZOOM } from '../view/viewport';
 import { useShown } from './agent-of';
 import { gridOf } from './grid';
-import { keepPicture, pictures, want } from './pictures';
+import { keepPicture, pictures, want } from '../pictures/pictures';
 import { useTurn } from './turns';
 
 export interface TerminalItemProps {

@@ -5,7 +5,7 @@ import { t } from '../../language/t';
 import { useStore } from '../../state/store';
 import { overlap } from '../document/geometry';
 import type { Item } from '../document/items';
-import { PictureTaker } from '../items/PictureTaker';
+import { PictureTaker } from '../pictures/PictureTaker';
 import { Cursors } from '../presence/Cursors';
 import type { Peer } from '../presence/presence';
 import type { Person } from '../sync/wire';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { gridOf } from './grid';
+import { gridOf } from '../items/grid';
 import { nextOf } from './pictures';
 
 const want = (terminalId: string) => ({ sandboxId: 'sb', terminalId });
