@@ -57,8 +57,11 @@ async def test_sandbox_of_a_machine_shows_its_cards_and_instructions(server: Tes
             await expect(page.get_by_text("Nothing runs in it yet")).to_be_visible(
                 timeout=MILLISECONDS
             )
+            more = page.get_by_role("button", name="More about this sandbox")
+            await more.click()
             await page.get_by_text("for its first agent").click()
             await expect(page.get_by_text(WORDS)).to_be_visible()
+            await page.keyboard.press("Escape")
             order = {"agent": "claude-code", "mode": "machine"}
             api.call("POST", f"/v1/sandboxes/{sandbox}/agents", json=order)
             chosen = page.get_by_role("tab", selected=True)
@@ -67,7 +70,9 @@ async def test_sandbox_of_a_machine_shows_its_cards_and_instructions(server: Tes
                 timeout=MILLISECONDS
             )
             await expect(page.get_by_text("Nothing runs in it yet")).to_have_count(0)
+            await more.click()
             await expect(page.get_by_text("its agent has them")).to_be_visible(timeout=MILLISECONDS)
+            await page.keyboard.press("Escape")
             # Somebody who comes later finds the cards, too, and no shell was opened for that.
             await page.reload()
             await expect(chosen).to_contain_text("claude-code (cards)", timeout=MILLISECONDS)

@@ -79,12 +79,10 @@ export function Rail({ onNew, onPalette, onPick }: RailProps) {
         className="rail-search"
         onClick={onPalette}
         title={t`Commands (Ctrl K)`}
+        aria-label={t`Search or jump: Commands`}
       >
         <Icon name="search" />
-        <span>
-          {t`Search or jump`}
-          <span className="spoken">: {t`Commands`}</span>
-        </span>
+        <span>{t`Search or jump`}</span>
         <kbd aria-hidden="true">Ctrl K</kbd>
       </button>
       {works && (

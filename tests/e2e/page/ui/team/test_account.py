@@ -29,7 +29,7 @@ async def test_one_persons_page_has_no_account_and_no_team(
         await page.reload()
     for place in ("#/account", "#/team"):
         await page.goto(f"{server.url}{place}")
-        await expect(page.get_by_role("heading", name="Give an agent a place")).to_be_visible()
+        await expect(page.get_by_role("heading", name="What is to be done?")).to_be_visible()
     await expect(page.locator(".account-menu")).to_have_count(0)
     await page.keyboard.press("Control+k")
     await page.get_by_role("combobox", name="Find a command or sandbox").fill("Your account")
