@@ -212,7 +212,7 @@ async def _write_one_note(three: Three) -> None:
     await carl.locator("[data-kind=note]").dblclick()
     await carl.keyboard.type("by Carl")
     # That was the key of the comments, which a guest reads and does not write.
-    dialog = carl.get_by_role("dialog")
+    dialog = carl.get_by_role("complementary")
     await expect(dialog).to_contain_text("None yet")
     await expect(dialog.get_by_role("textbox")).to_have_count(0)
     await carl.keyboard.press("Escape")

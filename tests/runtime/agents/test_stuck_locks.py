@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from atoll.domain.agents.card import Began, CardKind, CardState, Draft, Worked
+from atoll.domain.errors import Conflict
 from atoll.domain.terminals.size import Size
 from atoll.domain.terminals.softlock import Work
 from atoll.ports.spawner import Process
@@ -62,8 +63,8 @@ class Desk:
             lambda _: None,
         )
         self.session = AgentSession(status, cast(Process, None), cast(AgentChannel, None), context)
-        channel = TuiChannel(cast(Any, None), status)
-        self.terminal = AgentTerminal(self.session, channel, None)
+        self.channel = TuiChannel(cast(Any, None), status)
+        self.terminal = AgentTerminal(self.session, self.channel, None)
 
     @property
     def shut(self) -> bool:
@@ -79,6 +80,20 @@ class Desk:
         for _ in range(int(seconds * 10)):
             self.terminal.showed(b".")
             await asyncio.sleep(0.1)
+
+
+async def test_answer_of_an_emulator_is_no_draft() -> None:
+    desk = Desk()
+    for answer in (
+        b"\x1bP>|xterm.js(6.1.0)\x1b\\",
+        b"\x1b]11;rgb:ffff/fefe/fbfb\x1b\\",
+        b"\x1b[?0u",
+    ):
+        desk.channel.typed(answer)
+    desk.channel._check_line()
+    desk.channel.typed(b"half a line")
+    with pytest.raises(Conflict, match="not sent it"):
+        desk.channel._check_line()
 
 
 def test_end_that_is_never_reported_opens_the_lock() -> None:

@@ -39,6 +39,7 @@ from atoll.runtime.agents.status import AgentStatus
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.pty_process import PtyProcess
 from atoll.wire.http.unreadable import UNREADABLE
+from atoll.wire.terminal.query import is_reply
 
 log = logging.getLogger("atoll.runtime")
 
@@ -105,8 +106,9 @@ class TuiChannel:
         self._working.set()
 
     def typed(self, keys: bytes) -> None:
-        """Record what a person typed at the agent's input line."""
-        self._line.typed(keys)
+        """Record what a person typed at the agent's input line. An emulator's answer is no text."""
+        if not is_reply(keys):
+            self._line.typed(keys)
 
     async def ask(self, words: str) -> Step:
         """Paste the prompt and press Enter, each once the agent is ready for it: one that comes

@@ -16,7 +16,7 @@ from tests.e2e.agents.workers.test_worker_threads import ASKING
 from tests.e2e.agents.workers.test_workers import asked, eventually, trees, until
 from tests.e2e.page.test_people import DESKTOP, PHONE_SCREEN, STING, TESTING
 from tests.e2e.page.test_real_page import LINK
-from tests.e2e.page.ui.open_page import visit
+from tests.e2e.page.ui.open_page import sandbox_menu, visit
 from tests.peers.browsers import CALM, chromium, needs_chromium
 
 pytestmark = [
@@ -177,7 +177,7 @@ async def test_worker_is_taken_over_typed_to_and_given_back(
         await page.wait_for_function(_SHOWS, arg=[terminal, "typed.txt"])
         await page.keyboard.press("Enter")
         await eventually(is_typed)
-        await page.get_by_role("link", name=f"worker {name}").click()
+        await (await sandbox_menu(page)).get_by_role("link", name=f"worker {name}").click()
         await expect(line).to_have_count(0)
         await page.get_by_role("button", name="Give back").click()
         await expect(line).to_be_visible(timeout=MILLISECONDS)

@@ -7,6 +7,7 @@ from playwright.async_api import Browser, expect
 
 from tests.bounds import matrix
 from tests.e2e.page.test_axe import AXE, LONG
+from tests.e2e.page.ui.open_page import sandbox_menu
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
 from tests.e2e.page.ui.test_axe_routes import DEVICES, BothColours, surveyed
 
@@ -158,5 +159,7 @@ async def one_by_one(found: BothColours, server: ScriptedServer) -> None:
             await expect(page.get_by_text("Nothing to show yet.")).to_be_visible()
         await found.check(f"worker that is {worker}")
     await page.goto(f"{server.url}#/sandboxes/sb_0001")
-    await expect(page.get_by_role("link", name=f"worker {LONG}")).to_be_visible()
+    menu = await sandbox_menu(page)
+    await expect(menu.get_by_role("link", name=f"worker {LONG}")).to_be_visible()
     await found.check("sandbox of a worker")
+    await page.keyboard.press("Escape")
