@@ -14,8 +14,7 @@ import { Palette } from './components/frame/Palette';
 import { Rail } from './components/frame/Rail';
 import { followComments } from './components/review/outbox';
 import { ProjectDialog } from './components/sandboxes/ProjectDialog';
-import { beginTask } from './components/tasks/begin';
-import { compose, composing } from './components/tasks/composing';
+import { beginTask, compose, composing } from './components/tasks/composing';
 import { commandsOf } from './commands';
 import {
   AccountPage,

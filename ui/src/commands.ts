@@ -2,7 +2,7 @@
 
 import type { Sandbox } from './api/types';
 import type { Command } from './components/frame/command';
-import { beginTask } from './components/tasks/begin';
+import { beginTask } from './components/tasks/composing';
 import { stateWords } from './components/sandboxes/StateMark';
 import { repoWords } from './components/parts/words';
 import { t, worded } from './language/t';

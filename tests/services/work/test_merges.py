@@ -14,6 +14,7 @@ from atoll.services.library.changes import WorkingTrees
 from atoll.services.library.syncs import Syncs
 from atoll.services.library.tree_edits import TreeEdits
 from atoll.services.work.merges import MergeOrder, MergeResult, Merges
+from atoll.services.work.states import WorkLog
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.library import MergeOutcome, MergeWay
 from tests.peers.boxed_runtime import BoxedRuntime
@@ -67,12 +68,11 @@ class Merging:
             bus=SimpleNamespace(announce=lambda _: None),
         )
         merges = Merges(
-            cast(Any, ground),
             access,
             self.world.workspaces,
             syncs=syncs,
             edits=TreeEdits(access, WorkingTrees(access)),
-            projections=cast(Any, self.log),
+            log=WorkLog(cast(Any, ground), cast(Any, self.log)),
         )
         return await merges.merge(caller or self.owner, "fix", MergeOrder(**order))
 

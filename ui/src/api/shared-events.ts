@@ -93,7 +93,7 @@ class Tab {
   /** Leads until the end, or until another tab takes the lead. */
   #lead(): Promise<void> {
     if (this.#ended.signal.aborted || this.#stopLeading !== null) return Promise.resolve();
-    window.clearTimeout(this.#unanswered);
+    this.#answered();
     return new Promise((resolve) => {
       const stop = followEvents({
         onEvent: (event) => {
@@ -127,8 +127,7 @@ class Tab {
     }
     // A leader whose lead was taken may still say a word.
     if (this.#stopLeading !== null) return;
-    window.clearTimeout(this.#unanswered);
-    this.#unanswered = undefined;
+    this.#answered();
     switch (message.is) {
       case 'event':
         this.#handlers.onEvent(message.event);
@@ -169,6 +168,12 @@ class Tab {
       this.#unanswered = undefined;
       if (this.#stopLeading === null && isVisible()) this.#queue({ steal: true });
     }, ANSWER_MS);
+  }
+
+  /** Waits for no answer any more, so that the next question may wait for its own. */
+  #answered(): void {
+    window.clearTimeout(this.#unanswered);
+    this.#unanswered = undefined;
   }
 
   readonly #onVisibility = (): void => {

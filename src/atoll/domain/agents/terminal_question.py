@@ -1,8 +1,8 @@
 """A question of an agent at its terminal that can be answered from elsewhere, too.
 
 Pure. A question may have several parts: they are asked one after the other, and the agent gets all
-answers at once. How the answers reach it is the affair of its way (`domain.agents.held`,
-`runtime.agents.questions.waiting`).
+answers at once. How the answers reach it is the affair of its way (`domain.agents.held_hooks`,
+`runtime.agents.questions`).
 """
 
 from collections.abc import Sequence

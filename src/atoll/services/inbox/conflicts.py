@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from atoll.domain.errors import Invalid
+from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.inbox.conflict import ABORT, AGENT, TERMINAL, item_of_conflict
 from atoll.domain.inbox.item import InboxItem
 from atoll.domain.people.principal import Principal
@@ -55,13 +55,15 @@ class Conflicts:
 
     async def answer(self, caller: Principal, item: InboxItem, option: str | None) -> None:
         """Hand a conflict to an agent, open a terminal for it, or give the command up. Raises
-        `Invalid` for another option, and what these acts raise."""
+        `Invalid` for another option, `NotFound` for one that is settled by now, and what these acts
+        raise."""
         if option not in {offered.id for offered in item.options}:
             known = ", ".join(offered.id for offered in item.options)
             raise Invalid(f"{item.id} takes one of: {known}", field="option")
         for stopped in await self._stopped(caller):
             if stopped.sandbox.id == item.sandbox_id:
-                await self._act(caller, stopped, option or "")
+                return await self._act(caller, stopped, option or "")
+        raise NotFound(f"{item.id} does not wait any more: list the inbox to see what does.")
 
     async def _act(self, caller: Principal, stopped: _OpenConflict, option: str) -> None:
         sandbox, number = stopped.sandbox, stopped.conflict.repo

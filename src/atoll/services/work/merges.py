@@ -9,17 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from atoll.domain.errors import Conflict, Failed, Invalid, NotFound, Unavailable
-from atoll.domain.event import EventDraft, Json, sandbox_stream
+from atoll.domain.event import Json
 from atoll.domain.people.principal import Principal
 from atoll.domain.repository.branch import read_branch
 from atoll.domain.sandboxes.sandbox import Sandbox, SandboxRepo, check_may_manage
 from atoll.ports.runtime import RuntimeClient
-from atoll.services.ground import Ground
 from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY
 from atoll.services.library.syncs import Sync, SyncOrder, Syncs
 from atoll.services.library.tree_edits import TreeEdits
 from atoll.services.library.workspaces import Workspaces, inside_path
-from atoll.services.lifecycle.projections import Projections
 from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.scripts import Outcome, read_count, run_inside
 from atoll.services.work.merge_scripts import (
@@ -35,6 +33,7 @@ from atoll.services.work.merge_scripts import (
     STOPPED,
     UNCOMMITTED,
 )
+from atoll.services.work.states import WorkLog
 from atoll.wire.git.trees import read_trees
 from atoll.wire.words.library import MergeOutcome, MergeWay, SyncOutcome
 
@@ -103,20 +102,18 @@ class Merges:
 
     def __init__(
         self,
-        ground: Ground,
         access: RuntimeAccess,
         workspaces: Workspaces,
         *,
         syncs: Syncs,
         edits: TreeEdits,
-        projections: Projections,
+        log: WorkLog,
     ) -> None:
-        self._ground = ground
         self._access = access
         self._workspaces = workspaces
         self._syncs = syncs
         self._edits = edits
-        self._projections = projections
+        self._log = log
 
     async def merge(self, caller: Principal, ref: str, order: MergeOrder) -> MergeResult:
         """Merge a sandbox's branch. Raises `Conflict` with the codes `uncommitted`, `nothing_new`,
@@ -180,8 +177,6 @@ class Merges:
         described = await run_inside(place.client, DESCRIBE, ())
         trees = {tree.path: tree.mark for tree in read_trees(described.out)}
         payload: Mapping[str, Json] = {
-            "sandbox_id": place.sandbox.id,
-            "generation": place.sandbox.generation,
             "repo": order.repo,
             "into": place.into,
             "way": order.way.value,
@@ -189,14 +184,7 @@ class Merges:
             "commits": result.commits,
             "mark": trees.get(place.repo.path, ""),
         }
-        stream = sandbox_stream(place.sandbox.id)
-        draft = EventDraft(
-            self._ground.ids.event(), stream, "work.merged", self._ground.clock.now(),
-            place.sandbox.org_id, place.sandbox.owner, caller, None, payload,
-        )  # fmt: skip
-        async with self._ground.store.begin() as rows:
-            await self._projections.follow(rows, await rows.events.append((draft,)))
-        self._ground.bus.announce((stream,))
+        await self._log.append(caller, place.sandbox, "work.merged", payload)
 
 
 def _stopped(synced: Sync, order: MergeOrder) -> MergeResult:

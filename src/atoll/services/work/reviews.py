@@ -1,25 +1,19 @@
 """Reviews: a person's mark on the work of a sandbox, which lasts until the work changes."""
 
 from atoll.domain.errors import Conflict
-from atoll.domain.event import EventDraft, sandbox_stream
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandboxes.sandbox import Sandbox, check_may_manage
-from atoll.services.ground import Ground
-from atoll.services.lifecycle.projections import Projections
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.work.states import WorkStates
+from atoll.services.work.states import WorkLog, WorkStates
 
 
 class Reviews:
     """Use cases of reviews, of whoever manages the sandbox."""
 
-    def __init__(
-        self, ground: Ground, sandboxes: Sandboxes, states: WorkStates, projections: Projections
-    ) -> None:
-        self._ground = ground
+    def __init__(self, sandboxes: Sandboxes, states: WorkStates, log: WorkLog) -> None:
         self._sandboxes = sandboxes
         self._states = states
-        self._projections = projections
+        self._log = log
 
     async def review(
         self, caller: Principal, ref: str, *, mark: str | None = None, reviewed: bool = True
@@ -36,16 +30,7 @@ class Reviews:
             raise Conflict(
                 f"The work in {sandbox.name} changed meanwhile: look at it again.", code="changed"
             )
-        await self._append(caller, sandbox, work.mark if reviewed else None)
+        await self._log.append(
+            caller, sandbox, "work.reviewed", {"mark": work.mark if reviewed else None}
+        )
         return sandbox
-
-    async def _append(self, caller: Principal, sandbox: Sandbox, mark: str | None) -> None:
-        stream = sandbox_stream(sandbox.id)
-        draft = EventDraft(
-            self._ground.ids.event(), stream, "work.reviewed", self._ground.clock.now(),
-            sandbox.org_id, sandbox.owner, caller, None,
-            {"sandbox_id": sandbox.id, "generation": sandbox.generation, "mark": mark},
-        )  # fmt: skip
-        async with self._ground.store.begin() as rows:
-            await self._projections.follow(rows, await rows.events.append((draft,)))
-        self._ground.bus.announce((stream,))

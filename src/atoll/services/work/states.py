@@ -3,14 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from atoll.domain.event import sandbox_stream
+from atoll.domain.event import EventDraft, Json, sandbox_stream
 from atoll.domain.ids import SandboxId
+from atoll.domain.people.principal import Principal
 from atoll.domain.projection import ModelState
 from atoll.domain.sandboxes.reported import AGENTS, ReportedAgent, agents_in
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.work.record import WORK, WorkRecord, read_record
 from atoll.domain.work.state import WorkSummary, work_of
 from atoll.ports import Store, Transaction
+from atoll.services.ground import Ground
+from atoll.services.lifecycle.projections import Projections
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,34 @@ class SandboxWork:
 
     agents: tuple[ReportedAgent, ...]
     work: WorkSummary
+
+
+class WorkLog:
+    """Events of what people do with work."""
+
+    def __init__(self, ground: Ground, projections: Projections) -> None:
+        self._ground = ground
+        self._projections = projections
+
+    async def append(
+        self, caller: Principal, sandbox: Sandbox, event_type: str, payload: Mapping[str, Json]
+    ) -> None:
+        """Append an event, after which every view shows the work as it is then."""
+        stream = sandbox_stream(sandbox.id)
+        draft = EventDraft(
+            id=self._ground.ids.event(),
+            stream=stream,
+            event_type=event_type,
+            at=self._ground.clock.now(),
+            org_id=sandbox.org_id,
+            owner=sandbox.owner,
+            actor=caller,
+            reason=None,
+            payload={"sandbox_id": sandbox.id, "generation": sandbox.generation, **payload},
+        )
+        async with self._ground.store.begin() as rows:
+            await self._projections.follow(rows, await rows.events.append((draft,)))
+        self._ground.bus.announce((stream,))
 
 
 class WorkStates:

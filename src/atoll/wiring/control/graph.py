@@ -52,7 +52,7 @@ from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.work.merges import Merges
 from atoll.services.work.reviews import Reviews
-from atoll.services.work.states import WorkStates
+from atoll.services.work.states import WorkLog, WorkStates
 from atoll.wiring.control.access import Access, build_access
 from atoll.wiring.control.exchange import Exchange, build_dashboards, build_panes, build_replication
 from atoll.wiring.control.identity import people_of
@@ -294,16 +294,9 @@ def build_work(
     review: ReviewServices,
 ) -> WorkServices:
     """Return the use cases on work."""
-    projections = within.background.projections
-    merges = Merges(
-        ground,
-        within.access,
-        library.workspaces,
-        syncs=syncs,
-        edits=review.edits,
-        projections=projections,
-    )
-    return WorkServices(states, Reviews(ground, within.sandboxes, states, projections), merges)
+    log = WorkLog(ground, within.background.projections)
+    merges = Merges(within.access, library.workspaces, syncs=syncs, edits=review.edits, log=log)
+    return WorkServices(states, Reviews(within.sandboxes, states, log), merges)
 
 
 def build_previews(

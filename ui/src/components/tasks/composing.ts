@@ -1,6 +1,6 @@
 /** The box for a task over the page, with what is known of the task; null while it is closed. */
 
-import { route } from '../../state/route';
+import { go, route } from '../../state/route';
 import { Store } from '../../state/store';
 import type { TaskDraft } from './draft';
 
@@ -13,12 +13,26 @@ export const composing = new Store<Known | null>(null);
 export function compose(known: Known = {}): void {
   const { page, sandbox } = route.get();
   const home = page === 'sandboxes' && sandbox === null;
-  const words = document.querySelector<HTMLElement>('.home .composer textarea');
+  const words = homeBox();
   if (home && words !== null && Object.keys(known).length === 0) focusOn(words);
   else composing.set(known);
 }
 
-export function focusOn(words: HTMLElement): void {
+/** Goes to the box at the top of home. */
+export function beginTask(): void {
+  go(null);
+  // After home is drawn.
+  window.setTimeout(() => {
+    const words = homeBox();
+    if (words !== null) focusOn(words);
+  });
+}
+
+function homeBox(): HTMLElement | null {
+  return document.querySelector('.home .composer textarea');
+}
+
+function focusOn(words: HTMLElement): void {
   words.focus({ preventScroll: true });
   words.closest('.composer')?.scrollIntoView({ block: 'nearest' });
 }

@@ -39,7 +39,7 @@ class ClaudeHeld:
         if read_text(message, "hook_event_name") != "PermissionRequest" or not tool:
             return None
         if tool != _ASKS:
-            return permission(card_id, f"Allow {tool}?", _spelled(tool, given))
+            return permission(card_id, f"Allow {tool}?", _spell_input(tool, given))
         asked = question_parts(given)
         if (
             not asked
@@ -88,7 +88,7 @@ def _probes(given: Value) -> Iterator[str]:
             return
 
 
-def _spelled(tool: str, given: Message) -> str:
+def _spell_input(tool: str, given: Message) -> str:
     """Return what exactly an answer allows."""
     card = tool_card({"name": tool, "input": dict(given), "id": ""})
     match card.kind:

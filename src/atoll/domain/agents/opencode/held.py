@@ -40,7 +40,7 @@ class OpencodeHeld:
         permission = read_text(request, "permission")
         if not permission:
             return None
-        about = QuestionPart(_spelled(request), _DECISIONS)
+        about = QuestionPart(_spell_request(request), _DECISIONS)
         return TerminalQuestion(card_id, CardKind.APPROVAL, f"Allow {permission}?", (about,))
 
     def reply(self, message: Message, question: TerminalQuestion) -> Mapping[str, object]:
@@ -54,7 +54,7 @@ class OpencodeHeld:
         return False
 
 
-def _spelled(request: Message) -> str:
+def _spell_request(request: Message) -> str:
     """Return what exactly an answer allows, and what `always` would."""
     more = read_object(request, "metadata")
     known = [read_text(more, name) for name in ("command", "filepath", "diff", "url")]

@@ -75,7 +75,7 @@ class HeldHooks:
                 if sign.name not in self._holds and len(self._holds) < MAX_HELD:
                     hold = self._holds[sign.name] = _Hold()
                     hold.task = group.create_task(self._hold(sign.name, hold))
-                    hold.task.add_done_callback(partial(self._ended, sign.name))
+                    hold.task.add_done_callback(partial(self._forget, sign.name))
 
     def heard(self, event: str, line: str) -> None:
         """Release the hooks whose questions were answered at the terminal, as a line shows."""
@@ -89,7 +89,7 @@ class HeldHooks:
         for name in list(self._holds):
             self._release(name)
 
-    def _ended(self, name: str, _: asyncio.Task[None]) -> None:
+    def _forget(self, name: str, _: asyncio.Task[None]) -> None:
         del self._holds[name]
 
     def _release(self, name: str) -> None:
