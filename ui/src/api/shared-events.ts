@@ -17,9 +17,10 @@ type Message =
   | { readonly is: 'ask' }
   | { readonly is: 'leads'; readonly visible: boolean; readonly live: boolean };
 
-/** How often a tab in view asks for its leader, and how long it waits for the answer. */
+/** How often a tab in view asks for its leader, and how long it waits for the answer: a leader that
+ *  draws something large is busy for a second or two, and keeps the lead. */
 const ASK_MS = 4_000;
-const ANSWER_MS = 1_000;
+const ANSWER_MS = 3_000;
 /** After so long out of view all is fetched again: a tab may have slept. */
 const ASLEEP_MS = 30_000;
 
@@ -85,8 +86,11 @@ class Tab {
       .catch(() => {
         const led = this.#stopLeading;
         this.#stopLeading = null;
-        led?.();
-        if (led !== null && !this.#ended.signal.aborted) this.#queue({});
+        if (led === null || this.#ended.signal.aborted) return;
+        led();
+        // What the new leader said meanwhile went unheard: all is fetched again.
+        this.#connect();
+        this.#queue({});
       });
   }
 

@@ -135,8 +135,8 @@ class ScriptedServer:
     tickets: set[str] = field(default_factory=lambda: {TICKET})
     cookies: set[str] = field(default_factory=set)
     agent: ScriptedAgent = field(default_factory=ScriptedAgent)
-    #: How many follow the events now.
-    streams: int = 0
+    #: Who followed the events, also those who left.
+    followers: list[web.Request] = field(default_factory=list)
     #: Of the agents that could work, those that do.
     ready_agents: set[str] = field(
         default_factory=lambda: {"claude-code", "codex", "opencode", ADDED}
@@ -459,11 +459,16 @@ class ScriptedServer:
         return web.json_response({"repositories": [known]})
 
     async def _stream(self, request: web.Request) -> web.StreamResponse:
-        self.streams += 1
-        try:
-            return await self._follow(request)
-        finally:
-            self.streams -= 1
+        self.followers.append(request)
+        return await self._follow(request)
+
+    @property
+    def streams(self) -> int:
+        """How many streams of events a browser holds open now."""
+        return sum(
+            request.transport is not None and not request.transport.is_closing()
+            for request in self.followers
+        )
 
     async def _follow(self, request: web.Request) -> web.StreamResponse:
         answer = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
