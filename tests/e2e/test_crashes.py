@@ -249,7 +249,7 @@ def test_status_of_an_agent_is_right_after_a_killed_control_plane_and_a_killed_a
 
     api.call("POST", act, json={"action": "start"})
     until(status, "working".__eq__, 10)
-    assert "works" in server.run("list").stdout
+    assert "working" in server.run("list").stdout
     port = int(server.url.rpartition(":")[2])
     socket = api.box(sandbox).socket
     server.kill()

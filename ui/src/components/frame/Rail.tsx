@@ -79,7 +79,6 @@ export function Rail({ onNew, onPalette, onPick }: RailProps) {
         className="rail-search"
         onClick={onPalette}
         title={t`Commands (Ctrl K)`}
-        aria-label={t`Search or jump: Commands`}
       >
         <Icon name="search" />
         <span>{t`Search or jump`}</span>
