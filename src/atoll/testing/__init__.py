@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.outside.forge import ForgeContract
     from atoll.testing.contracts.outside.identity import IdentityProviderContract
     from atoll.testing.contracts.outside.issuer import AgentIssuerContract
+    from atoll.testing.contracts.outside.issues import IssueReaderContract
     from atoll.testing.contracts.outside.mount_grants import MountGrantsContract
     from atoll.testing.contracts.outside.ssh import SshMachinesContract
     from atoll.testing.contracts.outside.worker_host import WorkerHostContract
@@ -126,6 +127,7 @@ __all__ = [
     "ImageBuilderContract",
     "ImageShelfContract",
     "ImporterContract",
+    "IssueReaderContract",
     "KeptShelfContract",
     "LeadershipContract",
     "LiveChannelsContract",
@@ -197,6 +199,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "FakeWorkspaces": "fakes.workspaces",
         "HostContract": "contracts.host",
         "ForgeContract": "contracts.outside.forge",
+        "IssueReaderContract": "contracts.outside.issues",
         "IdentityProviderContract": "contracts.outside.identity",
         "ImageBuilderContract": "contracts.images",
         "ImageShelfContract": "contracts.images",

@@ -15,9 +15,10 @@ from atoll.adapters.forges.settings import ForgeSettings
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound, Unavailable
 from atoll.domain.repository.forge import ForgeRepository
 from atoll.ports.outside.forge import Forge
-from atoll.testing import FakeForge, ForgeContract
+from atoll.ports.outside.issues import IssueReader
+from atoll.testing import FakeForge, ForgeContract, IssueReaderContract
 from atoll.testing.contracts.outside.forge import COMMITS, NEW
-from atoll.wire.words.forges import ForgeKind
+from atoll.wire.words.forges import MAX_TEXT, ForgeKind, PullState
 from tests.adapters.forges.vendor import NAME, OWNER, TOKEN, Vendor, application
 
 LOOPBACK = Reach(loopback=True)
@@ -67,8 +68,18 @@ class BesideVendor:
     def refuse(self, forge: Forge) -> None:
         self.vendor.revoked = True
 
+    def write_issue(self, reader: IssueReader, title: str, text: str) -> int:
+        return self.vendor.write_issue(title, text)
 
-class TestGitHub(BesideVendor, ForgeContract):
+    def merge(self, reader: IssueReader, number: int) -> None:
+        self.vendor.merge(number)
+
+    @pytest.fixture
+    def reader(self, http: ForgeHttp) -> IssueReader:
+        return Forges(http)
+
+
+class TestGitHub(BesideVendor, ForgeContract, IssueReaderContract):
     @pytest.fixture
     def kind(self) -> ForgeKind:
         return ForgeKind.GITHUB
@@ -78,7 +89,7 @@ class TestGitHub(BesideVendor, ForgeContract):
         return Forges(http)
 
 
-class TestGitea(BesideVendor, ForgeContract):
+class TestGitea(BesideVendor, ForgeContract, IssueReaderContract):
     @pytest.fixture
     def kind(self) -> ForgeKind:
         return ForgeKind.GITEA
@@ -88,7 +99,7 @@ class TestGitea(BesideVendor, ForgeContract):
         return Forges(http)
 
 
-class TestFake(ForgeContract):
+class TestFake(ForgeContract, IssueReaderContract):
     @pytest.fixture
     def at(self) -> ForgeRepository:
         return ForgeRepository(ForgeKind.GITEA, "https://forge.example", OWNER, NAME, TOKEN)
@@ -98,6 +109,19 @@ class TestFake(ForgeContract):
         made = FakeForge()
         made.keep(f"{OWNER}/{NAME}", COMMITS)
         return made
+
+    @pytest.fixture
+    def reader(self, forge: FakeForge) -> IssueReader:
+        return forge
+
+    def write_issue(self, reader: IssueReader, title: str, text: str) -> int:
+        assert isinstance(reader, FakeForge)
+        return reader.write_issue(f"{OWNER}/{NAME}", title, text)
+
+    def merge(self, reader: IssueReader, number: int) -> None:
+        assert isinstance(reader, FakeForge)
+        (pull,) = [one for one in reader.kept[f"{OWNER}/{NAME}"].pulls if one.number == number]
+        reader.settle(pull, PullState.MERGED)
 
     def discuss(self, forge: Forge, number: int) -> None:
         assert isinstance(forge, FakeForge)
@@ -141,6 +165,26 @@ async def test_answer_that_is_none_is_an_error_by_what_can_be_done(
         await Forges(http).default_branch(at)
     assert TOKEN not in raised.value.message
     assert len(vendor.seen) == 1
+
+
+@pytest.mark.parametrize("kind", [*ForgeKind])
+async def test_words_of_an_issue_are_bounded_and_have_no_control_characters(
+    http: ForgeHttp, vendor: Vendor, at: ForgeRepository
+) -> None:
+    text = "\x1b]0;x\x07" + "y" * MAX_TEXT * 2
+    issue = await Forges(http).issue(at, vendor.write_issue("A\x1b[2J\u202eB\nC", text))
+    assert issue.title == "A [2J B C"
+    assert len(issue.text) == MAX_TEXT + 1 and issue.text.endswith("y…")
+    assert all(c.isprintable() for c in issue.text)
+
+
+@pytest.mark.parametrize("kind", [*ForgeKind])
+async def test_pull_request_of_a_fork_names_the_repository_of_its_branch(
+    http: ForgeHttp, vendor: Vendor, at: ForgeRepository
+) -> None:
+    made = await Forges(http).open_pull(at, NEW)
+    vendor.pulls[0]["head"]["repo"] = {"full_name": "ada/r\x1b"}
+    assert (await Forges(http).pull(at, made.number)).fork == "ada/r"
 
 
 @pytest.mark.parametrize("kind", [ForgeKind.GITEA])

@@ -29,6 +29,7 @@ class Vendor:
     commits: dict[str, str]
     revoked: bool = False
     pulls: list[dict[str, Any]] = field(default_factory=list)
+    issues: list[dict[str, Any]] = field(default_factory=list)
     discussed: bool = False
     seen: list[str] = field(default_factory=list)
     answer: Callable[[], web.Response] | None = None
@@ -74,8 +75,37 @@ class Vendor:
                 wanted = query.get("head", ":").split(":")[1]
                 fits = [one for one in self.pulls if wanted in ("", one["head"]["ref"])]
                 return 200, fits[::-1]
+            case "{index}" | "{pull_number}" | "{issue_number}":
+                issues = "/issues/" in template
+                return self._numbered(int(path.rsplit("/", 1)[-1]), issues=issues)
             case _:
                 return 200, self._discussion(last, template)
+
+    def write_issue(self, title: str, text: str) -> int:
+        """Open an issue, as a person does at the site; return its number."""
+        number = len(self.issues) + 70
+        self.issues.append({"number": number, "title": title, "state": "open", "body": text})
+        return number
+
+    def merge(self, number: int) -> None:
+        """Merge a pull request, as a person does at the site."""
+        (pull,) = [one for one in self.pulls if one["number"] == number]
+        pull["state"] = "closed"
+        pull |= {"merged_at": AT} if self.kind == "github" else {"merged": True}
+
+    def _numbered(self, number: int, *, issues: bool) -> Said:
+        """Return the issue or pull request of a number: all of these are issues, too."""
+        for one in self.issues if issues else ():
+            if one["number"] == number:
+                return 200, one
+        for one in self.pulls:
+            if one["number"] == number:
+                words = {key: one[key] for key in ("number", "title", "state", "body")}
+                urls = {"html_url": "https://forge.example/x"}
+                more = dict.fromkeys(("diff_url", "patch_url", "url"), urls["html_url"])
+                meta = urls | (more if self.kind == "github" else {})
+                return 200, words | {"pull_request": meta} if issues else one
+        return 404, {"message": "Not Found"}
 
     def _repository(self) -> dict[str, Any]:
         return {"full_name": f"{OWNER}/{NAME}", "default_branch": "main"}
@@ -93,12 +123,12 @@ class Vendor:
         draft = body.get("draft", title.startswith("WIP: "))
         made: dict[str, Any] = {
             "number": len(self.pulls) + 7, "title": title, "state": "open", "draft": draft,
+            "body": body.get("body", ""),
             "head": {"ref": head, "sha": self.commits[head]},
             "base": {"ref": base, "sha": self.commits[base]},
         }  # fmt: skip
-        if self.kind == "gitea":
-            made["head"]["repo"] = self._repository()
-        else:
+        made["head"]["repo"] = self._repository()
+        if self.kind == "github":
             made["merged_at"] = None
         self.pulls.append(made)
         return 201, made

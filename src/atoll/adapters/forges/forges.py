@@ -6,11 +6,13 @@ from atoll.adapters.forges.gitea import Gitea
 from atoll.adapters.forges.github import GitHub
 from atoll.adapters.forges.http import ForgeHttp
 from atoll.domain.repository.forge import Check, ForgeComment, ForgeRepository, NewPull, PullRequest
+from atoll.domain.repository.issue import ForgeIssue
 from atoll.wire.words.forges import ForgeKind
 
 
 class Forges:
-    """The `ports.outside.forge.Forge` that passes each call to the forge of its repository."""
+    """The `Forge` and `IssueReader` (`ports.outside`) that pass each call to the forge of its
+    repository."""
 
     def __init__(self, http: ForgeHttp) -> None:
         self._github, self._gitea = GitHub(http), Gitea(http)
@@ -44,6 +46,14 @@ class Forges:
     ) -> tuple[Sequence[Check], Sequence[ForgeComment]]:
         """See the port."""
         return await self._client_for(at).discussion(at, pull)
+
+    async def issue(self, at: ForgeRepository, number: int) -> ForgeIssue:
+        """See the port of issues."""
+        return await self._client_for(at).issue(at, number)
+
+    async def pull(self, at: ForgeRepository, number: int) -> PullRequest:
+        """See the port of issues."""
+        return await self._client_for(at).pull(at, number)
 
     def _client_for(self, at: ForgeRepository) -> GitHub | Gitea:
         match at.kind:

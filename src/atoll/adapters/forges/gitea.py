@@ -16,9 +16,11 @@ from atoll.domain.repository.forge import (
     ForgeRepository,
     NewPull,
     PullRequest,
+    fork_of,
     plain_line,
     plain_text,
 )
+from atoll.domain.repository.issue import ForgeIssue
 from atoll.wire.words.forges import MAX_PULLS, MAX_TITLE, CheckState, PullState
 
 DRAFT: Final = "WIP: "
@@ -74,6 +76,18 @@ class _Pull(msgspec.Struct):
     body: str | None = None
 
 
+class _PullMark(msgspec.Struct):
+    """The part of an issue that only a pull request has."""
+
+
+class _Issue(msgspec.Struct):
+    number: int
+    title: str
+    state: str
+    body: str | None = None
+    pull_request: _PullMark | None = None
+
+
 class _Status(msgspec.Struct):
     context: str
     status: str
@@ -101,7 +115,7 @@ class _Comment(msgspec.Struct):
 
 
 class Gitea:
-    """The `ports.outside.forge.Forge` of repositories at a Gitea or Forgejo."""
+    """The `Forge` and `IssueReader` (`ports.outside`) of repositories at a Gitea or Forgejo."""
 
     def __init__(self, http: ForgeHttp) -> None:
         self._http = http
@@ -134,20 +148,31 @@ class Gitea:
         """See the port. Those of other branches are left out here: of the newest 50, then."""
         query = {**_LIMIT, "state": "all", "sort": "recentupdate"}
         found = await self._get(at, f"{at.path}/pulls", list[_Pull], query)
-        own = f"{at.owner}/{at.name}".lower()
-        mine = [
-            _pull(one)
-            for one in found
-            if one.head.ref == branch and one.head.repo and one.head.repo.full_name.lower() == own
-        ]
+        pulls = (_pull(at, one) for one in found if one.head.ref == branch)
+        mine = [one for one in pulls if not one.fork]
         return tuple(sorted(mine, key=lambda one: -one.number)[:MAX_PULLS])
+
+    async def issue(self, at: ForgeRepository, number: int) -> ForgeIssue:
+        """See the port of issues."""
+        found = await self._get(at, f"{at.path}/issues/{number}", _Issue)
+        return ForgeIssue(
+            found.number,
+            plain_line(found.title),
+            plain_text(found.body or ""),
+            found.state == "open",
+            pull=found.pull_request is not None,
+        )
+
+    async def pull(self, at: ForgeRepository, number: int) -> PullRequest:
+        """See the port of issues."""
+        return _pull(at, await self._get(at, f"{at.path}/pulls/{number}", _Pull))
 
     async def open_pull(self, at: ForgeRepository, new: NewPull) -> PullRequest:
         """See the port."""
         title = f"{DRAFT}{new.title}"[:MAX_TITLE] if new.draft else new.title
         body = {"title": title, "head": new.branch, "base": new.base, "body": new.text}
         request = ForgeRequest("POST", f"{at.path}/pulls", {}, body, scheme="token")
-        return _pull(await self._http.send(at, request, _Pull))
+        return _pull(at, await self._http.send(at, request, _Pull))
 
     async def discussion(
         self, at: ForgeRepository, pull: PullRequest
@@ -176,7 +201,7 @@ class Gitea:
         return await self._http.send(at, request, shape)
 
 
-def _pull(told: _Pull) -> PullRequest:
+def _pull(at: ForgeRepository, told: _Pull) -> PullRequest:
     state = PullState.MERGED if told.merged else PullState.CLOSED
     return PullRequest(
         told.number,
@@ -187,6 +212,7 @@ def _pull(told: _Pull) -> PullRequest:
         plain_line(told.base.ref),
         plain_line(told.head.sha),
         plain_text(told.body or ""),
+        fork_of(at, None if told.head.repo is None else told.head.repo.full_name),
     )
 
 

@@ -16,9 +16,11 @@ from atoll.domain.repository.forge import (
     ForgeRepository,
     NewPull,
     PullRequest,
+    fork_of,
     plain_line,
     plain_text,
 )
+from atoll.domain.repository.issue import ForgeIssue
 from atoll.wire.words.forges import MAX_PULLS, CheckState, PullState
 
 ACCEPT: Final = "application/vnd.github+json"
@@ -42,9 +44,14 @@ class _Branch(msgspec.Struct):
     commit: _Commit
 
 
+class _Place(msgspec.Struct):
+    full_name: str = ""
+
+
 class _End(msgspec.Struct):
     ref: str
     sha: str
+    repo: _Place | None = None
 
 
 class _Pull(msgspec.Struct):
@@ -56,6 +63,18 @@ class _Pull(msgspec.Struct):
     draft: bool = False
     body: str | None = None
     merged_at: str | None = None
+
+
+class _PullMark(msgspec.Struct):
+    """The part of an issue that only a pull request has."""
+
+
+class _Issue(msgspec.Struct):
+    number: int
+    title: str
+    state: str
+    body: str | None = None
+    pull_request: _PullMark | None = None
 
 
 class _Run(msgspec.Struct):
@@ -94,7 +113,7 @@ class _Comment(msgspec.Struct):
 
 
 class GitHub:
-    """The `ports.outside.forge.Forge` of repositories at GitHub."""
+    """The `Forge` and `IssueReader` (`ports.outside`) of repositories at GitHub."""
 
     def __init__(self, http: ForgeHttp) -> None:
         self._http = http
@@ -134,7 +153,22 @@ class GitHub:
             "per_page": str(MAX_PULLS),
         }
         found = await self._get(at, f"{at.path}/pulls", list[_Pull], query)
-        return tuple(_pull(one) for one in found if one.head.ref == branch)
+        return tuple(_pull(at, one) for one in found if one.head.ref == branch)
+
+    async def issue(self, at: ForgeRepository, number: int) -> ForgeIssue:
+        """See the port of issues."""
+        found = await self._get(at, f"{at.path}/issues/{number}", _Issue)
+        return ForgeIssue(
+            found.number,
+            plain_line(found.title),
+            plain_text(found.body or ""),
+            found.state == "open",
+            pull=found.pull_request is not None,
+        )
+
+    async def pull(self, at: ForgeRepository, number: int) -> PullRequest:
+        """See the port of issues."""
+        return _pull(at, await self._get(at, f"{at.path}/pulls/{number}", _Pull))
 
     async def open_pull(self, at: ForgeRepository, new: NewPull) -> PullRequest:
         """See the port."""
@@ -146,7 +180,7 @@ class GitHub:
             "draft": new.draft,
         }
         request = ForgeRequest("POST", f"{at.path}/pulls", {}, body, accept=ACCEPT)
-        return _pull(await self._http.send(at, request, _Pull))
+        return _pull(at, await self._http.send(at, request, _Pull))
 
     async def discussion(
         self, at: ForgeRepository, pull: PullRequest
@@ -177,7 +211,7 @@ class GitHub:
         )
 
 
-def _pull(told: _Pull) -> PullRequest:
+def _pull(at: ForgeRepository, told: _Pull) -> PullRequest:
     state = PullState.MERGED if told.merged_at else PullState.CLOSED
     return PullRequest(
         told.number,
@@ -188,6 +222,7 @@ def _pull(told: _Pull) -> PullRequest:
         plain_line(told.base.ref),
         plain_line(told.head.sha),
         plain_text(told.body or ""),
+        fork_of(at, None if told.head.repo is None else told.head.repo.full_name),
     )
 
 

@@ -65,7 +65,8 @@ class NewPull:
 
 @dataclass(frozen=True, slots=True)
 class PullRequest:
-    """A pull request. `commit` is the newest of its branch that the forge has."""
+    """A pull request. `commit` is the newest of its branch that the forge has. `fork` is the
+    repository (`owner/name`) of its branch where that is another one."""
 
     number: int
     title: str
@@ -75,6 +76,7 @@ class PullRequest:
     base: str
     commit: str
     text: str = ""
+    fork: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,14 @@ def repository_at(kind: ForgeKind, site: str, repo_url: str) -> ForgeRepository 
     if not slash or not owner or not name or "/" in name:
         return None
     return ForgeRepository(kind, site, owner, name)
+
+
+def fork_of(at: ForgeRepository, head: str | None) -> str:
+    """Return the repository of a pull request's branch where it is not `at`; `head` is its name,
+    None where it is gone."""
+    if head is None:
+        return "a repository that is gone"
+    return "" if head.lower() == f"{at.owner}/{at.name}".lower() else plain_line(head)
 
 
 def check_new_pull(new: NewPull) -> NewPull:

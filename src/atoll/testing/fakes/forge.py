@@ -6,24 +6,26 @@ from datetime import UTC, datetime, timedelta
 
 from atoll.domain.errors import AtollError, Conflict, Forbidden, NotFound
 from atoll.domain.repository.forge import Check, ForgeComment, ForgeRepository, NewPull, PullRequest
+from atoll.domain.repository.issue import ForgeIssue
 from atoll.wire.words.forges import CheckState, PullState
 
 
 @dataclass
 class RepositoryAtForge:
-    """A repository at a `FakeForge`: commits by branch, and its pull requests with what was said
-    of them."""
+    """A repository at a `FakeForge`: commits by branch, its issues, and its pull requests with what
+    was said of them."""
 
     branches: dict[str, str]
     pulls: list[PullRequest] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     comments: list[ForgeComment] = field(default_factory=list)
+    issues: list[ForgeIssue] = field(default_factory=list)
 
 
 class FakeForge:
-    """A `ports.outside.forge.Forge` whose repositories are `kept` by their names (`owner/name`).
-    Raises `failure` while it is set; `tokens` are those that were used, `opened` what was asked
-    for."""
+    """A `Forge` and `IssueReader` (`ports.outside`) whose repositories are `kept` by their names
+    (`owner/name`). Raises `failure` while it is set; `tokens` are those that were used, `opened`
+    what was asked for."""
 
     def __init__(self) -> None:
         self.kept: dict[str, RepositoryAtForge] = {}
@@ -64,7 +66,7 @@ class FakeForge:
         if opened or new.branch not in there.branches or new.base not in there.branches:
             raise Conflict("The forge did not take it.", code="pull_refused")
         made = PullRequest(
-            len(there.pulls) + 1,
+            len(there.pulls) + len(there.issues) + 1,
             new.title,
             PullState.OPEN,
             new.draft,
@@ -85,9 +87,31 @@ class FakeForge:
         ordered = sorted(there.comments, key=lambda comment: comment.at)
         return tuple(sorted(there.checks, key=lambda check: check.name)), tuple(ordered)
 
+    async def issue(self, at: ForgeRepository, number: int) -> ForgeIssue:
+        """See the port of issues."""
+        for issue in self._find_repository(at).issues:
+            if issue.number == number:
+                return issue
+        pull = await self.pull(at, number)
+        return ForgeIssue(number, pull.title, pull.text, pull.state is PullState.OPEN, pull=True)
+
+    async def pull(self, at: ForgeRepository, number: int) -> PullRequest:
+        """See the port of issues."""
+        for pull in self._find_repository(at).pulls:
+            if pull.number == number:
+                return pull
+        raise NotFound("The forge shows no such pull request.")
+
     def keep(self, name: str, branches: Mapping[str, str]) -> None:
         """Keep a repository (`owner/name`) with these commits by branch, the default one first."""
         self.kept[name] = RepositoryAtForge(dict(branches))
+
+    def write_issue(self, name: str, title: str, text: str = "") -> int:
+        """Open an issue, as a person does at the site; return its number."""
+        there = self.kept[name]
+        number = len(there.pulls) + len(there.issues) + 1
+        there.issues.append(ForgeIssue(number, title, text, open=True))
+        return number
 
     def discuss(self, name: str) -> None:
         """Have the checks `lint` pass and `tests` fail, a review, and a comment on a line."""

@@ -25,6 +25,13 @@ class PullState(StrEnum):
     CLOSED = "closed"
 
 
+class IssueKind(StrEnum):
+    """The kind of what a task begins with."""
+
+    ISSUE = "issue"
+    PULL = "pull"
+
+
 class CheckState(StrEnum):
     """The state of a check."""
 
