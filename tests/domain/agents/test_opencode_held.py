@@ -6,7 +6,7 @@ import pytest
 
 from atoll.domain.agents.card_log import CardLog
 from atoll.domain.agents.opencode.held import OpencodeHeld
-from atoll.domain.agents.terminal_question import answer_part
+from atoll.domain.agents.terminal_question import MAX_PARTS, answer_part
 
 # As opencode 1.18.33 sends them.
 PERMISSION: dict[str, Any] = {
@@ -62,4 +62,6 @@ def test_question_is_replied_with_a_label_or_words() -> None:
 @pytest.mark.parametrize("request_", [{}, {"questions": []}, {"questions": [{}]}, {"questions": 1}])
 def test_event_that_asks_nothing_readable_is_no_question(request_: Any) -> None:
     assert OpencodeHeld().read("held:1", {"request": request_}) is None
+    many: Any = [{"question": f"{number}?", "options": []} for number in range(MAX_PARTS + 1)]
+    assert OpencodeHeld().read("held:1", {"request": {"questions": many}}) is None
     assert not OpencodeHeld().settles({}, "anything")

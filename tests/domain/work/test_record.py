@@ -75,6 +75,13 @@ def test_review_is_taken_back_and_ends_with_the_next_turn() -> None:
     assert after(reviewed, ("agent.status", goes_on)).reviewed == "m"
 
 
+def test_state_that_was_told_last_is_remembered() -> None:
+    told: dict[str, Json] = {"work_state": "reviewed"}
+    assert after(("work.changed", told)).reported == "reviewed"
+    untold: dict[str, Json] = {"work_state": None}
+    assert after(("work.changed", told), ("work.changed", untold)).reported is None
+
+
 def test_newest_merge_into_a_branch_is_kept() -> None:
     record = after(("work.merged", MERGE), ("work.merged", {**MERGE, "commit": "d"}))
     assert [(one.into, one.way, one.commit) for one in record.merges] == [

@@ -197,6 +197,7 @@ def test_repositories_of_a_workspace_are_described_in_their_order(tmp_path: Path
         b"/w\0fix\0h\0x\x000\x000\x000\0m\0\0\x000\0\0",
         b"/w\0fix\0h\x000\x000\x000\x000\0m\0sings\0\x000\0\0",
         b"/w\0fix",
+        b"/w\0fix\0h\0x\x000\x000\x000\0m\0\0\x001\0a.txt",
     ],
 )
 def test_output_that_cannot_be_read_describes_nothing(printed: bytes) -> None:

@@ -123,15 +123,13 @@ def _open_state(facts: WorkFacts) -> WorkState | None:
     """Return the state of work that nobody reviewed or merged."""
     given = facts.task is TaskFact.GIVEN
     match facts.agents:
-        case AgentsFact.FAILED | AgentsFact.CALLS:
+        case AgentsFact.FAILED:
             return WorkState.NEEDS_YOU
         case AgentsFact.ENDED:
             return WorkState.TO_REVIEW
-        case AgentsFact.WORKING:
-            return WorkState.WORKING
         case AgentsFact.SILENT if given:
             return WorkState.WORKING
-        case AgentsFact.NONE | AgentsFact.SILENT | AgentsFact.IDLE:  # pragma: no branch - all
+        case _:  # no agent is at work or asks
             if facts.changed and (given or facts.agents is not AgentsFact.NONE):
                 return WorkState.TO_REVIEW
             return WorkState.NEEDS_YOU if given else None

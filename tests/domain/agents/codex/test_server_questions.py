@@ -66,6 +66,8 @@ def test_client_greets_and_joins_every_conversation_once() -> None:
         ("thread/resume", {"threadId": name, "excludeTurns": True}) for name in ("t1", "t2")
     ]
     assert server.take(listed).send == ()
+    others: list[Any] = [{"id": "another", "result": {}}, {"method": "turn/started", "params": {}}]
+    assert [server.take(other) for other in others] == [ServerStep()] * 2
 
 
 def test_approval_is_spelled_out_and_answered_by_the_server_s_own_number() -> None:
@@ -110,7 +112,9 @@ def test_change_of_files_shows_what_changes_or_is_left_to_the_terminal() -> None
     assert asked(server, "item/fileChange/requestApproval", request).asks is None
     change: Any = {"path": "/w/a.txt", "kind": {"type": "add"}, "diff": "+hello"}
     item: Any = {"type": "fileChange", "id": "call_2", "status": "inProgress", "changes": [change]}
-    server.take({"method": "item/started", "params": {"item": item}})
+    another: Any = {"type": "userMessage", "id": "call_2"}
+    for began in (another, item):
+        server.take({"method": "item/started", "params": {"item": began}})
     question = question_of(asked(server, "item/fileChange/requestApproval", request, 1))
     assert "/w/a.txt" in (question.draft().text or "") and "+hello" in (question.draft().text or "")
 
