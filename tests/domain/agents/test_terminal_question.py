@@ -108,6 +108,16 @@ def test_permission_takes_no_words_and_a_question_no_option_that_it_does_not_off
         ("ExitPlanMode", {"plan": "Do it"}, "Do it"),
         ("mcp__board__post", {"text": "hi"}, '{"text":"hi"}'),
         ("Bash", {}, "{}"),
+        (
+            "Bash",
+            {"command": "ls", "description": "List", "dangerouslyDisableSandbox": True},
+            "ls\ndangerouslyDisableSandbox: true",
+        ),
+        (
+            "NotebookEdit",
+            {"notebook_path": "/w/n", "new_source": "x", "edit_mode": "delete"},
+            '/w/n\n+x\nedit_mode: "delete"',
+        ),
     ],
 )
 def test_permission_spells_out_what_it_allows(tool: str, given: Any, shown: str) -> None:

@@ -25,6 +25,15 @@ _OVER = re.compile(
     re.DOTALL,
 )
 _ASKS = "AskUserQuestion"
+_SHOWN: Mapping[CardKind, frozenset[str]] = {
+    CardKind.BASH: frozenset({"command", "description"}),
+    CardKind.DIFF: frozenset({
+        "file_path", "notebook_path", "old_string", "new_string", "new_source", "content", "edits",
+    }),
+    CardKind.FILE: frozenset({"file_path"}),
+    CardKind.PLAN: frozenset({"plan", "todos"}),
+}  # fmt: skip
+"""The fields of a tool's input that its card shows."""
 MAX_PROBE = 200
 CUT = 1400
 """A line of so many characters may be cut off."""
@@ -89,7 +98,7 @@ def _probes(given: Value) -> Iterator[str]:
 
 
 def _spell_input(tool: str, given: Message) -> str:
-    """Return what exactly an answer allows."""
+    """Return what exactly an answer allows: what the tool's card shows, and each other field."""
     card = tool_card({"name": tool, "input": dict(given), "id": ""})
     match card.kind:
         case CardKind.BASH:
@@ -102,7 +111,15 @@ def _spell_input(tool: str, given: Message) -> str:
             about = card.text or ""
         case _:
             about = ""
-    return about.strip() or msgspec.json.encode(given).decode()
+    if not about.strip():
+        return msgspec.json.encode(given).decode()
+    shown = _SHOWN.get(card.kind, frozenset())
+    more = (
+        f"{name}: {msgspec.json.encode(value).decode()}"
+        for name, value in given.items()
+        if name not in shown
+    )
+    return "\n".join((about.strip(), *more))
 
 
 HELD_QUESTIONS = {"claude": ClaudeHeld}
