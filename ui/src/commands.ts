@@ -3,7 +3,6 @@
 import type { Sandbox } from './api/types';
 import type { Command } from './components/frame/command';
 import { beginTask } from './components/tasks/composing';
-import { stateWords } from './components/sandboxes/StateMark';
 import { repoWords } from './components/parts/words';
 import { t, worded } from './language/t';
 import { agentsInside, startWords } from './state/attention/agents';
@@ -15,6 +14,7 @@ import { foldRail, railFolded, resizeText } from './terminal/layout/layouts';
 import { realms } from './state/realms';
 import { mayManage, mayOversee, mayWork } from './state/team/rights';
 import { team } from './state/team/team';
+import { standingOf } from './state/standing';
 import { setTheme, shade, toggleTheme } from './state/theme';
 
 interface Place {
@@ -90,7 +90,7 @@ export function commandsOf(place: Place): readonly Command[] {
     ...list.map((one): Command => ({
       id: `go ${one.sandbox_id}`,
       words: t`Go to ${one.name}`,
-      note: [stateWords()[one.state], repoWords(one)].filter(Boolean).join(' · '),
+      note: [standingOf(one).words, repoWords(one)].filter(Boolean).join(' · '),
       icon: one.agent === null ? 'terminal' : 'agent',
       run: () => go(one.sandbox_id),
     })),

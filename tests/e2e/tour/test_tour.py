@@ -39,7 +39,7 @@ FEW = cast(asks="claude-code", done="codex", fails="codex", works="claude-code",
 ALL = cast(
     asks="claude-code", done="codex", fails="gemini-cli", works="qwen-code", thinks="opencode"
 )
-WORDS = {"asks": "Needs you", "done": "Done", "fails": "Failed", "works": "Working",
+WORDS = {"asks": "Needs you", "done": "To review", "fails": "Needs you", "works": "Working",
          "thinks": "Working"}  # fmt: skip
 SHOWS = """words => document.body.innerText.includes(words) ||
   [...window.__atollTerms?.values() ?? []].some(({buffer: {active}}) => {
@@ -217,14 +217,14 @@ async def morning(tour: Tour, tasks: tuple[Task, ...]) -> None:
     await tour.home(tasks, {})
     await tour.keep("home")
     await tour.answer(asks)
-    await tour.home(tasks, {"asks": "Done"})
+    await tour.home(tasks, {"asks": "To review"})
     await tour.stage.release(thinks)
-    await tour.home(tasks, {"asks": "Done", "thinks": "Needs you"})
+    await tour.home(tasks, {"asks": "To review", "thinks": "Needs you"})
     await tour.answer(thinks)
-    await tour.home(tasks, {"asks": "Done", "thinks": "Done"})
+    await tour.home(tasks, {"asks": "To review", "thinks": "To review"})
     await tour.review(done)
     await tour.stage.release(works)
-    await tour.home(tasks, dict.fromkeys(("asks", "thinks", "works"), "Done"))
+    await tour.home(tasks, dict.fromkeys(("asks", "thinks", "works"), "To review"))
     await tour.keep("home-done")
     for task in (done, asks, thinks):
         await tour.pull(task)

@@ -1,13 +1,21 @@
 /** How a sandbox's work stands, and the one act that it wants. Pure. */
 
 import type { Sandbox, Schemas } from '../api/types';
-import { t, worded } from '../language/t';
+import { plural, t, worded } from '../language/t';
 import { actsOf, isLive } from './acts';
-import { leadOf, longestNeedy, statusWords } from './attention/agents';
+import {
+  aboutOf,
+  agentsOf,
+  changeWords,
+  leadOf,
+  longestNeedy,
+  needsYou,
+  statusWords,
+} from './attention/agents';
 
 type Kind = Schemas['WorkState'];
 /** What colour and weight say of it. */
-export type Tone = 'calm' | 'working' | 'needs' | 'review' | 'bad' | 'done';
+export type Tone = 'calm' | 'working' | 'needs' | 'review' | 'bad' | 'done' | 'off';
 
 export interface Standing {
   readonly words: string;
@@ -37,33 +45,110 @@ const TONES: Readonly<Record<Kind, Tone>> = {
   merged: 'done',
   pr_open: 'review',
   pr_merged: 'done',
-  archived: 'calm',
+  archived: 'off',
 };
 
 /** The words of a sandbox's own states that matter more than its work. */
 const OWN = worded<Readonly<Partial<Record<Sandbox['state'], Standing>>>>(() => ({
   requested: { words: t`Starting`, tone: 'working' },
   provisioning: { words: t`Starting`, tone: 'working' },
-  stopped: { words: t`Stopped`, tone: 'calm' },
+  stopped: { words: t`Stopped`, tone: 'off' },
   expired: { words: t`Expired`, tone: 'bad' },
   failed: { words: t`Failed`, tone: 'bad' },
-  destroying: { words: t`Destroying`, tone: 'calm' },
-  destroyed: { words: t`Destroyed`, tone: 'calm' },
+  destroying: { words: t`Destroying`, tone: 'off' },
+  destroyed: { words: t`Destroyed`, tone: 'off' },
 }));
+
+/** States that agents leave by themselves. */
+const UNDER_WAY: readonly Kind[] = ['working', 'needs_you', 'queued'];
+
+/** The state of its work; null where there is none. What agents report is newer than the state that
+ *  the server derives from it. */
+export function workStateOf(sandbox: Sandbox): Kind | null {
+  const derived = sandbox.work?.state ?? null;
+  if (derived === null || derived === 'archived' || !isLive(sandbox)) return derived;
+  if (needsYou(sandbox)) return 'needs_you';
+  const works = agentsOf(sandbox).some(({ status }) => status.status === 'working');
+  return works && !UNDER_WAY.includes(derived) ? 'working' : derived;
+}
 
 /** The state in one word; a sandbox that only runs has its own. */
 export function standingOf(sandbox: Sandbox): Standing {
-  const { work, state } = sandbox;
+  const { state } = sandbox;
+  const work = workStateOf(sandbox);
   const own = OWN()[state];
-  const settled = work !== null && !['working', 'needs_you', 'queued'].includes(work.state);
+  const settled = work !== null && !UNDER_WAY.includes(work);
   if (own !== undefined && !(state === 'stopped' && settled)) return own;
-  if (work !== null) return { words: workWords()[work.state], tone: TONES[work.state] };
+  if (work !== null) return { words: workWords()[work], tone: TONES[work] };
   const lead = leadOf(sandbox);
   if (lead === null) return { words: state === 'active' ? t`Active` : t`Ready`, tone: 'calm' };
   const { status } = lead.status;
   const tones = { working: 'working', needs_you: 'needs', failed: 'bad', done: 'done' } as const;
   const tone = status === 'idle' || status === 'stopped' ? 'calm' : tones[status];
   return { words: statusWords()[status], tone };
+}
+
+type Work = Schemas['WorkView'];
+
+/** What states of settled work are about. */
+const ABOUT: Readonly<Partial<Record<Kind, (work: Work) => string>>> = {
+  in_conflict: conflictWords,
+  to_review: changeWords,
+  reviewed: changeWords,
+  merged: ({ merge }) => (merge === null ? '' : t`into ${merge.into}`),
+  pr_open: pullWords,
+  pr_merged: pullWords,
+};
+
+/** What its state is about, in a line: the question, the last tool, what changed, where it went. */
+export function aboutWork(sandbox: Sandbox): string {
+  const { work } = sandbox;
+  const stands = workStateOf(sandbox);
+  if (stands === 'archived') return '';
+  const about = work === null || stands === null ? '' : (ABOUT[stands]?.(work) ?? '');
+  if (about !== '' || !isLive(sandbox)) return about;
+  const lead = leadOf(sandbox);
+  return lead === null ? '' : aboutOf(lead);
+}
+
+function pullWords({ pull }: Work): string {
+  return pull === null ? '' : t`#${pull.pull} into ${pull.base}`;
+}
+
+function conflictWords({ conflict }: Work): string {
+  const files = conflict === null ? 0 : conflict.files.length + conflict.more;
+  return files === 0 ? '' : plural(files, { one: '# file', other: '# files' });
+}
+
+/** Standings as a line says them, those that concern their person most first. */
+const ORDER: readonly Tone[] = ['needs', 'bad', 'review', 'working', 'done', 'calm', 'off'];
+
+/** How all of them stand, in a line: `1 needs you · 2 to review · 1 working`. */
+export function sumOf(list: readonly Sandbox[]): string {
+  const isBare = (one: Sandbox): boolean => workStateOf(one) === null && leadOf(one) === null;
+  const stand = list.filter((one) => !isBare(one)).map(standingOf);
+  const words = new Set(
+    [...stand]
+      .sort((a, b) => ORDER.indexOf(a.tone) - ORDER.indexOf(b.tone))
+      .map((one) => one.words),
+  );
+  const counts = [...words].map((word) => {
+    const times = stand.filter((one) => one.words === word).length;
+    const needs = word === workWords().needs_you && times > 1;
+    return `${times} ${needs ? t`need you` : lowered(word)}`;
+  });
+  const bare = list.filter(isBare);
+  const starting = bare.filter(({ agent }) => agent !== null).length;
+  const more = [
+    ...(starting > 0 ? [t`${starting} starting`] : []),
+    ...(bare.length > starting ? [t`${bare.length - starting} without an agent`] : []),
+  ];
+  return [...counts, ...more].join(' · ');
+}
+
+/** Inside a line; what begins with two capitals keeps them. */
+function lowered(word: string): string {
+  return /^\p{Lu}\p{Lu}/u.test(word) ? word : word.toLowerCase();
 }
 
 /** Lines that the work adds and removes. */
@@ -83,12 +168,12 @@ export type NextAct = 'answer' | 'resolve' | 'review' | 'merge' | 'start';
 
 /** The one act that the state wants; null where there is nothing to do but wait. */
 export function nextAct(sandbox: Sandbox): NextAct | null {
-  const stands = sandbox.work?.state;
+  const stands = workStateOf(sandbox);
   if (actsOf(sandbox).includes('start'))
     return stands === 'merged' || stands === 'pr_merged' ? null : 'start';
   if (!isLive(sandbox)) return null;
   if (longestNeedy(sandbox) !== null) return 'answer';
-  return stands === undefined ? null : (ACTS[stands] ?? null);
+  return stands === null ? null : (ACTS[stands] ?? null);
 }
 
 const ACTS: Readonly<Partial<Record<Kind, NextAct>>> = {

@@ -99,6 +99,13 @@ REPOSITORY: dict[str, Any] = {
     "lfs_files": 0,
 }
 
+WORK: dict[str, Any] = {
+    **{"state": "to_review", "mark": "m" * 64, "commits": 1, "plus": 3, "minus": 2},
+    "uncommitted": 0,
+    **dict.fromkeys(("conflict", "merge", "pull", "reviewed_at")),
+}
+"""The work in a sandbox, as it waits for a review."""
+
 METADATA: dict[str, Any] = {
     **dict.fromkeys(("repo_url", "branch", "from_branch")),
     **{"network_mode": "limited", "sync_ssh": 0, "ssh_mode": "disabled"},
@@ -275,6 +282,13 @@ class ScriptedServer:
         others = [one for one in self.sandboxes[sandbox_id]["agents"] if one["id"] != agent]
         self.sandboxes[sandbox_id]["agents"] = [*others, {**about, "status": told}]
         await self.tell(f"sandbox:{sandbox_id}", "agent.status", **about, **told)
+
+    async def become(self, sandbox_id: str, state: str, **more: Any) -> None:
+        """The work in a sandbox comes to a state, and says so."""
+        before = self.sandboxes[sandbox_id]["work"] or {}
+        self.sandboxes[sandbox_id]["work"] = {**WORK, **before, "state": state, **more}
+        told = {"work_state": state, "before": before.get("state")}
+        await self.tell(f"sandbox:{sandbox_id}", "work.changed", **told)
 
     async def enter(self, sandbox_id: str, state: str, **more: Any) -> None:
         """A sandbox changes state, and says so."""

@@ -14,10 +14,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 async def test_sandbox_state_is_a_shape_and_a_word_and_live(open_page: OpenPage) -> None:
     row = open_page.page.locator(".row").first
     await expect(row).to_contain_text("Active")
-    await expect(row.locator("svg.shape-active")).to_be_visible()
+    await expect(row.locator("svg.tone-calm")).to_be_visible()
     await open_page.server.enter(open_page.sandbox, "stopped")
     await expect(row).to_contain_text("Stopped")
-    await expect(row.locator("svg.shape-stopped")).to_be_visible()
+    await expect(row.locator("svg.tone-off")).to_be_visible()
 
 
 async def test_sandbox_change_missed_while_cut_off_shows_after_reconnect(

@@ -3,9 +3,10 @@
 import type { Sandbox } from '../../api/types';
 import { t } from '../../language/t';
 import { isLive } from '../../state/acts';
-import { leadOf, needyFirst, sumOf } from '../../state/attention/agents';
+import { leadOf, needyFirst } from '../../state/attention/agents';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { go } from '../../state/route';
+import { sumOf } from '../../state/standing';
 import { useStore } from '../../state/store';
 import { mayWork } from '../../state/team/rights';
 import { team } from '../../state/team/team';
@@ -15,9 +16,8 @@ import { Composer } from '../tasks/Composer';
 import { TaskGroups } from '../tasks/TaskGroups';
 import { Icon } from '../parts/icons';
 import { Inbox } from '../inbox/Inbox';
-import { AgentAbout, AgentMark } from '../agents/AgentMark';
 import { MenuButton } from '../parts/MenuButton';
-import { StateMark } from '../sandboxes/StateMark';
+import { StandingAbout, StandingMark } from '../sandboxes/StandingMark';
 import { HomeBoards } from './HomeBoards';
 import { Recent } from './Recent';
 import '../../styles/home.css';
@@ -119,12 +119,12 @@ function SandboxCard({ sandbox }: { readonly sandbox: Sandbox }) {
           </span>
           <ExposedMark sandbox={sandbox} />
           <OwnerMark sandbox={sandbox} />
-          {lead === null ? <StateMark state={sandbox.state} /> : <AgentMark agent={lead} />}
+          <StandingMark sandbox={sandbox} />
         </span>
         {task !== null && <span className="card-task">{task.prompt}</span>}
         {lead !== null && (
           <span className="card-note card-about">
-            <AgentAbout agent={lead} />
+            <StandingAbout sandbox={sandbox} agent={lead.agent} />
           </span>
         )}
         {branch !== '' && (

@@ -5,21 +5,21 @@ import type { Sandbox } from '../../api/types';
 import { t, worded } from '../../language/t';
 import { age, tick } from '../../state/clock';
 import { isLive } from '../../state/acts';
-import { leadOf, needyFirst, statusWords } from '../../state/attention/agents';
+import { leadOf, needyFirst } from '../../state/attention/agents';
 import { go, goTo, route, type PlainPage } from '../../state/route';
 import { connected, sandboxes } from '../../state/sandboxes';
+import { aboutWork, standingOf } from '../../state/standing';
 import { useStore } from '../../state/store';
 import { mayWork } from '../../state/team/rights';
 import { team } from '../../state/team/team';
 import { shade, toggleTheme } from '../../state/theme';
 import { AccountMenu } from '../account/AccountMenu';
-import { AgentAbout, AgentShape } from '../agents/AgentMark';
 import { useInbox } from '../inbox/Inbox';
 import { ExposedMark } from '../sandboxes/ExposedMark';
 import { OwnerMark } from '../sandboxes/OwnerMark';
 import { Icon, Mark } from '../parts/icons';
 import { Pop } from '../parts/Pop';
-import { StateShape, stateWords } from '../sandboxes/StateMark';
+import { StandingAbout, StandingShape } from '../sandboxes/StandingMark';
 import { repoWords } from '../parts/words';
 import { offeredPlaces } from './places';
 
@@ -154,8 +154,9 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
   const now = useStore(tick);
   const here = useStore(route).sandbox;
   const repo = repoWords(sandbox);
-  // A sandbox that does not run says so before what its agents did.
+  const { words, tone } = standingOf(sandbox);
   const lead = isLive(sandbox) ? leadOf(sandbox) : null;
+  const about = lead !== null || aboutWork(sandbox) !== '';
   const current = here === sandbox.sandbox_id || here === sandbox.name;
   return (
     <li>
@@ -169,15 +170,9 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
           onPick();
         }}
       >
-        {lead === null ? (
-          <span className={`row-mark state-${sandbox.state}`}>
-            <StateShape state={sandbox.state} />
-          </span>
-        ) : (
-          <span className={`row-mark does-${lead.status.status}`}>
-            <AgentShape status={lead.status.status} />
-          </span>
-        )}
+        <span className={`row-mark tone-${tone}`}>
+          <StandingShape tone={tone} />
+        </span>
         <span className="row-name">
           <span className="row-words" title={sandbox.name}>
             {sandbox.name}
@@ -189,21 +184,14 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
           {age(sandbox.created_at, now)}
         </time>
         <span className="row-note">
-          {lead === null ? (
-            <span className={`state-word state-${sandbox.state}`}>
-              {stateWords()[sandbox.state]}
-            </span>
+          <span className={`state-word tone-${tone}`}>{words}</span>
+          {about ? (
+            <StandingAbout sandbox={sandbox} agent={lead?.agent ?? null} />
           ) : (
             <>
-              <span className={`state-word does-${lead.status.status}`}>
-                {statusWords()[lead.status.status]}
-              </span>
-              <AgentAbout agent={lead} />
+              {repo !== null && <span className="row-repo">{repo}</span>}
+              {sandbox.agent !== null && <span className="row-agent">{sandbox.agent}</span>}
             </>
-          )}
-          {lead === null && repo !== null && <span className="row-repo">{repo}</span>}
-          {lead === null && sandbox.agent !== null && (
-            <span className="row-agent">{sandbox.agent}</span>
           )}
         </span>
       </a>

@@ -6,7 +6,6 @@ import { t } from '../../language/t';
 import type { Act } from '../../state/acts';
 import { refusals } from '../../state/refusals';
 import { go } from '../../state/route';
-import { standingOf } from '../../state/standing';
 import { useStore } from '../../state/store';
 import { mayManage, mayWork } from '../../state/team/rights';
 import { team } from '../../state/team/team';
@@ -22,6 +21,7 @@ import { NextAct } from './NextAct';
 import { OwnerMark } from './OwnerMark';
 import { NetworkFact, SandboxMenu } from './SandboxMenu';
 import { SetupNote } from './SetupNote';
+import { StandingPill } from './StandingMark';
 import { TimeLeft } from './TimeLeft';
 
 const GiveDialog = later(async () => (await import('../team/GiveDialog')).GiveDialog);
@@ -50,7 +50,7 @@ export function SandboxView({ sandbox, onAct, onHome, onPalette, onMenu }: Sandb
         <div className="sandbox-title">
           <MenuButton onMenu={onMenu} />
           <h1 title={titleOf(sandbox)}>{sandbox.name}</h1>
-          <StandingMark sandbox={sandbox} />
+          <StandingPill sandbox={sandbox} />
           <ExposedMark sandbox={sandbox} />
           <OwnerMark sandbox={sandbox} named />
           <span className="sandbox-branch wide-only">{repoWords(sandbox)}</span>
@@ -87,18 +87,6 @@ export function SandboxView({ sandbox, onAct, onHome, onPalette, onMenu }: Sandb
 
 function titleOf({ name, sandbox_id: id, task }: Sandbox): string {
   return task === null ? `${name} (${id})` : `${name} (${id}): ${task.prompt}`;
-}
-
-/** The state in one word. Its place is as wide as the longest, so that nothing moves with it. */
-function StandingMark({ sandbox }: { readonly sandbox: Sandbox }) {
-  const { words, tone } = standingOf(sandbox);
-  return (
-    <span className="standing-place">
-      <span className={`standing standing-${tone}`} data-state={sandbox.state}>
-        {words}
-      </span>
-    </span>
-  );
 }
 
 interface WarningsProps {

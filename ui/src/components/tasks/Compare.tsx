@@ -12,9 +12,8 @@ import { useStore } from '../../state/store';
 import { mayManage } from '../../state/team/rights';
 import { team } from '../../state/team/team';
 import { clientId } from '../../terminal/attach/client-id';
-import { AgentMark } from '../agents/AgentMark';
 import { PageHead } from '../parts/Page';
-import { StateMark } from '../sandboxes/StateMark';
+import { StandingMark } from '../sandboxes/StandingMark';
 import { Tile } from '../tiles/Tile';
 import { headOf, membersOf } from './draft';
 import { KeepDialog } from './KeepDialog';
@@ -65,13 +64,13 @@ interface ColumnProps {
 }
 
 function Column({ sandbox, onKeep }: ColumnProps) {
-  const { sandbox_id: id, agent, name, state, metadata } = sandbox;
+  const { sandbox_id: id, agent, name, metadata } = sandbox;
   const lead = leadOf(sandbox);
   return (
     <li className="compare-column">
       <h2>
         {agent ?? name}
-        {lead === null ? <StateMark state={state} /> : <AgentMark agent={lead} />}
+        <StandingMark sandbox={sandbox} />
       </h2>
       <Facts sandbox={sandbox} lead={lead} />
       <p className="quiet compare-branch">{metadata.branch ?? name}</p>
@@ -108,7 +107,7 @@ function Facts({ sandbox, lead }: LeadProps) {
   return lead === null ? (
     <p className="compare-facts">{obstacleOf(sandbox)}</p>
   ) : (
-    <Work lead={lead} />
+    <Work sandbox={sandbox} lead={lead} />
   );
 }
 
@@ -118,10 +117,15 @@ function obstacleOf({ task, project, reason }: Sandbox): string {
   return task?.reason ?? reason ?? t`No agent runs.`;
 }
 
-function Work({ lead }: { readonly lead: SandboxAgent }) {
+interface WorkProps {
+  readonly sandbox: Sandbox;
+  readonly lead: SandboxAgent;
+}
+
+function Work({ sandbox, lead }: WorkProps) {
   const now = useStore(tick);
   const { status } = lead;
-  const changed = changeWords(status) || t`no changes yet`;
+  const changed = changeWords(sandbox.work ?? status) || t`no changes yet`;
   const said = [...new Set([aboutOf(lead), status.on])].filter(
     (words) => words !== '' && words !== changed,
   );

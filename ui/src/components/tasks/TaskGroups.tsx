@@ -2,10 +2,8 @@
 
 import type { Sandbox } from '../../api/types';
 import { t } from '../../language/t';
-import { leadOf } from '../../state/attention/agents';
 import { go, goTo } from '../../state/route';
-import { AgentMark } from '../agents/AgentMark';
-import { StateMark } from '../sandboxes/StateMark';
+import { StandingMark } from '../sandboxes/StandingMark';
 import { groupsOf, headOf } from './draft';
 
 interface TaskGroupsProps {
@@ -40,8 +38,7 @@ export function TaskGroups({ list }: TaskGroupsProps) {
 }
 
 function Member({ sandbox }: { readonly sandbox: Sandbox }) {
-  const { sandbox_id: id, agent, name, state, task, metadata } = sandbox;
-  const lead = leadOf(sandbox);
+  const { sandbox_id: id, agent, name, task, metadata } = sandbox;
   return (
     <li className="card">
       <button type="button" className="card-face" onClick={() => go(id)}>
@@ -49,7 +46,7 @@ function Member({ sandbox }: { readonly sandbox: Sandbox }) {
           <span className="card-name" title={name}>
             {agent ?? name}
           </span>
-          {lead === null ? <StateMark state={state} /> : <AgentMark agent={lead} />}
+          <StandingMark sandbox={sandbox} />
         </span>
         <span className="card-note">{metadata.branch ?? name}</span>
         {task?.state === 'failed' && <span className="card-note fact-warn">{task.reason}</span>}

@@ -1,12 +1,13 @@
 /** One terminal among all of them: attached while it is in view, never typed at. */
 
 import { useEffect, useRef, useState } from 'react';
-import type { Sandbox, Terminal } from '../../api/types';
-import { agentsOf } from '../../state/attention/agents';
+import type { Sandbox, SandboxAgent, Terminal } from '../../api/types';
+import { agentsOf, leadOf } from '../../state/attention/agents';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { AgentMark } from '../agents/AgentMark';
 import { Icon } from '../parts/icons';
 import { agentWords, terminalWords } from '../parts/words';
+import { StandingMark } from '../sandboxes/StandingMark';
 import { useTerminalView } from '../terminals/useTerminalView';
 
 interface TileProps {
@@ -48,13 +49,19 @@ export function Tile({ sandbox, terminal, client, onOpen }: TileProps) {
         </span>
         <span className="tile-words">{words}</span>
         <span className="spring" />
-        {does !== undefined && <AgentMark agent={does} />}
+        {does !== undefined && <Does {...{ sandbox, does }} />}
       </button>
       <div className="tile-screen" inert onClick={onOpen}>
         {seen && <Picture {...{ sandbox, terminal, client }} onStatus={setStatus} />}
       </div>
     </li>
   );
+}
+
+/** The agent that concerns its person most says how the sandbox stands, as everywhere. */
+function Does({ sandbox, does }: { readonly sandbox: Sandbox; readonly does: SandboxAgent }) {
+  const leads = leadOf(sandbox)?.id === does.id;
+  return leads ? <StandingMark sandbox={sandbox} /> : <AgentMark agent={does} />;
 }
 
 interface PictureProps {

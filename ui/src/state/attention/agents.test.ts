@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Envelope, Sandbox } from '../../api/types';
-import { aboutOf, agentsOf, hasAgent, leadOf, needyFirst, sumOf, withStatus } from './agents';
+import { aboutOf, agentsOf, hasAgent, leadOf, needyFirst, withStatus } from './agents';
 
 function never(): never {
   throw new Error('nobody is there');
@@ -45,15 +45,6 @@ test('an event changes its agent alone', () => {
   const more = { id: 't_1', status: 'done', turns: 2, plus: 0, minus: 0, commits: 0 };
   const [four] = with_([sandbox('a')], 'a', more);
   expect(aboutOf(agentsOf(four ?? sandbox('x'))[0] ?? never())).toBe('2 turns');
-});
-
-test('what all of them do is a line, those that need their person first', () => {
-  const list = [sandbox('a'), sandbox('b'), sandbox('c')];
-  const one = with_(list, 'a', { id: 't_1', status: 'working' });
-  const two = with_(one, 'b', { id: 't_2', status: 'needs_you' });
-  expect(sumOf(two)).toBe('1 needs you · 1 working · 1 without an agent');
-  expect(sumOf(with_(two, 'c', { id: 't_3', status: 'needs_you' }))).toBe('2 need you · 1 working');
-  expect(sumOf([{ ...sandbox('d'), agent: 'codex' }])).toBe('1 starting');
 });
 
 test('an event that fits no sandbox or no status changes nothing', () => {

@@ -94,26 +94,6 @@ export function needyFirst(list: readonly Sandbox[]): readonly Sandbox[] {
   return [...list].sort((a, b) => Number(needsYou(b)) - Number(needsYou(a)));
 }
 
-/** What all of them do, in a line: `1 needs you · 2 working · 1 done`. */
-export function sumOf(list: readonly Sandbox[]): string {
-  const leads = list.map((sandbox) => leadOf(sandbox)?.status.status ?? null);
-  const counts = ORDER.map((kind) => ({ kind, times: leads.filter((one) => one === kind).length }))
-    .filter(({ times }) => times > 0)
-    .map(({ kind, times }) => `${times} ${sumWords(kind, times)}`);
-  const bare = list.filter((sandbox) => leadOf(sandbox) === null);
-  const starting = bare.filter(({ agent }) => agent !== null).length;
-  const more = [
-    ...(starting > 0 ? [t`${starting} starting`] : []),
-    ...(bare.length > starting ? [t`${bare.length - starting} without an agent`] : []),
-  ];
-  return [...counts, ...more].join(' · ');
-}
-
-function sumWords(kind: Kind, times: number): string {
-  if (kind === 'needs_you' && times > 1) return t`need you`;
-  return statusWords()[kind].toLowerCase();
-}
-
 /** What the status is about, in a line: the question, the last tool or sentence, the reason. */
 export function aboutOf({ status }: SandboxAgent): string {
   switch (status.status) {
@@ -139,7 +119,11 @@ function doneWords(status: AgentStatus): string {
 }
 
 /** `2 commits, +12 −3`; empty where nothing is known. */
-export function changeWords({ commits, plus, minus }: AgentStatus): string {
+export function changeWords({
+  commits,
+  plus,
+  minus,
+}: Pick<AgentStatus, 'commits' | 'plus' | 'minus'>): string {
   const lines = plus === null || minus === null ? '' : `+${plus} −${minus}`;
   const made =
     commits === null || commits === 0
