@@ -170,8 +170,8 @@ BY_PLACE: Final = frozenset(
     {
         *("AgentLogins.expose", "AgentLogins.paste", "Agents.ask", "Commits.show"),
         *("Dashboards.give", "Dashboards.share", "Files.stat", "Files.total", "Hosts.trust"),
-        *("Projects.forget", "Sandboxes.extend_ttl", "Secrets.rotate", "Tokens.list"),
-        *("Workers.stop", "WorkingTrees.checkpoints", "WorkingTrees.restore"),
+        *("Issues.get", "Projects.forget", "Sandboxes.extend_ttl", "Secrets.rotate"),
+        *("Tokens.list", "Workers.stop", "WorkingTrees.checkpoints", "WorkingTrees.restore"),
     }
 )
 """Operations whose keywords may be given without their names."""

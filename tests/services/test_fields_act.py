@@ -335,8 +335,9 @@ REQUESTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }  # fmt: skip
 #: Fields of a create that nothing acts on yet, and the issue that owes it.
 OWED_REQUESTS: dict[str, int] = {}
-#: Written down for the caller, who acts on it: the command line copies before it opens a terminal.
-CALLERS = {"copies", "task.group"}
+#: Written down for the caller, who acts on it: the command line copies before it opens a terminal,
+#: and a pull request that is opened later answers the issue.
+CALLERS = {"copies", "task.group", "task.issue"}
 
 
 def _request_fields(struct: type[Struct], above: str = "") -> set[str]:

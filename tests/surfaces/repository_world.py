@@ -138,6 +138,7 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
         kept = KeptFolder(home / "kept")
         ports = SandboxPorts({boxes.name: boxes}, boxes, FakeAgentLayers({"shell": ()}), vault)
         token = load_or_make_token(home / "token")
+        forge = FakeForge()
         shelves = LibraryPorts(
             shelf,
             kept,
@@ -145,7 +146,8 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
             FakePushSender(),
             FakeAuditSigner(),
             FakeWebhookSender(),
-            FakeForge(),
+            forge,
+            forge,
             FakeSshMachines(),
             bundled=read_builtin_profiles(),
         )

@@ -32,6 +32,7 @@ AUDITED_KINDS = frozenset(
         *("recording.started", "recording.deleted"),
         *("agent.started", "agent.changed", "agent.ended", "agent.installed"),
         *("repository.fetched", "git.pushed", "git.synced", "git.pull_opened"),
+        *("git.pull_updated", "git.pull_changed"),
         *("work.reviewed", "work.merged", "sandbox.archived", "sandbox.revived"),
         *("webhook.created", "webhook.changed", "webhook.removed", "webhook.rotated"),
         *("dashboard.share_created", "dashboard.share_revoked", "dashboard.share_entered"),

@@ -21,7 +21,8 @@ from atoll.services.dashboards.shares import DashboardShares
 from atoll.services.dashboards.sweep import DashboardSweep
 from atoll.services.drive.connections import DriveConnections
 from atoll.services.drive.transfers import DriveTransfers
-from atoll.services.forges import PullRequests
+from atoll.services.forges.issues import Issues
+from atoll.services.forges.pull_requests import PullRequests
 from atoll.services.hooks import Hooks
 from atoll.services.hosts.hosts import Hosts
 from atoll.services.hosts.strays import Strays
@@ -201,6 +202,7 @@ class ReviewServices:
     commits: Commits
     edits: TreeEdits
     pull_requests: PullRequests
+    issues: Issues
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,6 +105,17 @@ def test_pull_request_knows_the_change_it_was_opened_for() -> None:
     assert [one.state for one in other.pulls] == [PullState.OPEN]
 
 
+def test_pull_request_with_newer_commits_is_for_the_newer_change() -> None:
+    trees: list[Json] = [{**TREE, "mark": "m2"}]
+    tree: tuple[str, dict[str, Json]] = ("git.tree", {"trees": trees})
+    newer = {**PULL, "commit": "d" * 40}
+    closed = ("git.pull_changed", {**PULL, "state": "closed"})
+    record = after(("git.pull_opened", PULL), closed, tree, ("git.pull_updated", newer))
+    (pull,) = record.pulls
+    assert (pull.commit, pull.state) == ("d" * 40, PullState.OPEN)
+    assert pull.marks == (("/workspace", "m2"),)
+
+
 def test_approvals_wait_until_they_are_decided() -> None:
     asked = [asked_for(number) for number in range(3)]
     assert after(*asked, ("approval.denied", {"approval_id": "ap_1"})).asked == ("ap_0", "ap_2")

@@ -128,7 +128,7 @@ BOX = "/v1/sandboxes/{sandbox}"
 HERE = f"{BOX}/terminals/{{terminal}}"
 
 #: The test in which each field acts.
-FORGES = "tests/services/test_pull_requests.py::"
+FORGES = "tests/services/forges/test_pull_requests.py::"
 OPENED = FORGES + "test_branch_is_pushed_and_its_pull_request_opened_once"
 LOOK_ALIKE = {
     "forge": "tests/surfaces/http/test_pull_requests.py"

@@ -63,3 +63,32 @@ async def test_token_of_a_forge_enters_no_sandbox(atoll: World) -> None:
         "env",
         "remote",
     ]
+
+
+async def test_issue_is_the_task_of_a_sandbox_and_shown_with_it(atoll: World) -> None:
+    atoll.forge.keep("o/r", {"main": "a" * 40})
+    number = atoll.forge.write_issue("o/r", "Fix the parser", "It reads two spaces.")
+    address = f"{SITE}/o/r/issues/{number}"
+    async with client_of(atoll.url, atoll.token) as client:
+        before = await client.get("/v1/forges/issues", params={"address": address})
+        await client.post("/v1/secrets", json=SECRET)
+        found = await client.get("/v1/forges/issues", params={"address": f"{address}?x#y"})
+        none = await client.get("/v1/forges/issues", params={"address": f"{SITE}/o/r"})
+        task = found.json()
+        body = {
+            "agent": "codex",
+            "prompt": task["prompt"],
+            "task": {"issue": task["url"]},
+            "repos": [{"repo_url": task["repo_url"], "branch": task["branch"]}],
+        }
+        box = await client.post("/v1/sandboxes", json=body)
+        odd = await client.post("/v1/sandboxes", json=body | {"task": {"issue": "somewhere"}})
+    assert (before.status_code, before.json()["code"]) == (404, "no_forge")
+    assert (none.status_code, none.json()["field"]) == (422, "address")
+    assert {name: task[name] for name in ("kind", "url", "number", "title", "state")} == {
+        "kind": "issue", "url": address, "number": 1, "title": "Fix the parser", "state": "open",
+    }  # fmt: skip
+    assert (task["repo_url"], task["branch"]) == (f"{SITE}/o/r", "fix-parser-1")
+    assert box.json()["task"]["issue"] == address
+    assert (odd.status_code, odd.json()["field"]) == (422, "task.issue")
+    assert set(atoll.forge.tokens) == {TOKEN} and TOKEN not in found.text

@@ -572,6 +572,7 @@ async def world(
             FakeAuditSigner(),
             hooks,
             forge,
+            forge,
             machines,
             bundled=read_builtin_profiles(),
             identity=await open_identity(own_auth, clock, {"OIDC_SECRET": "s3cret"}, stack),

@@ -1738,6 +1738,26 @@ export interface components {
             readonly mechanism: string;
             readonly weak: boolean;
         };
+        /**
+         * @description The kind of what a task begins with.
+         * @enum {string}
+         */
+        readonly IssueKind: "issue" | "pull";
+        /**
+         * @description An issue or a pull request, and the task that it is: `prompt` are the words for an agent,
+         *     `branch` is a new one, or the pull request's own. Title and prompt were written by others; `url`
+         *     is sent as `task.issue`.
+         */
+        readonly IssueView: {
+            readonly branch: string;
+            readonly kind: components["schemas"]["IssueKind"];
+            readonly number: number;
+            readonly prompt: string;
+            readonly repo_url: string;
+            readonly state: components["schemas"]["PullState"];
+            readonly title: string;
+            readonly url: string;
+        };
         /** @description A signed token (RFC 6749 §5.1). `expires_in` is in seconds. */
         readonly IssuedView: {
             readonly access_token: string;
@@ -2698,7 +2718,8 @@ export interface components {
         };
         /**
          * @description A pull request of a branch (by default the one that is checked out) for `base` (by default
-         *     the one that it began from). The branch is pushed first.
+         *     the one that it began from). Its title is by default the first line of the sandbox's task. The
+         *     branch is pushed first. It answers the issue that the task began with.
          */
         readonly PullRequestBody: {
             readonly base?: string | null;
@@ -2709,7 +2730,7 @@ export interface components {
             readonly repo?: number;
             /** @default  */
             readonly text?: string;
-            readonly title: string;
+            readonly title?: string | null;
         };
         /** @description The pull requests of a branch, newest first. */
         readonly PullRequestList: {
@@ -3716,10 +3737,12 @@ export interface components {
          *     left out, at a terminal where the agent has that mode.
          *
          *     `group` names the sandboxes that received the same prompt. It is queued while `max_working`
-         *     tasks of the caller are at work; left out, the setting counts.
+         *     tasks of the caller are at work; left out, the setting counts. `issue` is the address of the
+         *     issue or pull request it began with, which its own pull request answers.
          */
         readonly TaskBody: {
             readonly group?: string | null;
+            readonly issue?: string | null;
             readonly max_working?: number | null;
             /** @default tui */
             readonly mode?: components["schemas"]["AgentMode"];
@@ -3737,13 +3760,14 @@ export interface components {
          */
         readonly TaskState: "queued" | "waiting" | "given" | "failed";
         /**
-         * @description The task of the agent. `group` names the sandboxes that received the same prompt,
-         *     `reason` says why it failed, `before` how
-         *     many queued tasks come before it.
+         * @description The task of the agent. `group` names the sandboxes that received the same prompt, `reason`
+         *     says why it failed, `before` how many queued tasks come before it. `issue` is the address of the
+         *     issue or pull request it began with.
          */
         readonly TaskView: {
             readonly before: number;
             readonly group: string | null;
+            readonly issue: string | null;
             readonly max_working: number | null;
             readonly mode: components["schemas"]["AgentMode"];
             /** @enum {string} */

@@ -41,6 +41,7 @@ const SHOWN_MOVES = [
   'task.failed',
   'git.tree',
   'git.pull_opened',
+  'git.pull_updated',
   'git.pull_changed',
   'work.changed',
   'work.reviewed',

@@ -154,13 +154,13 @@ class Gitea:
 
     async def issue(self, at: ForgeRepository, number: int) -> ForgeIssue:
         """See the port of issues."""
-        found = await self._get(at, f"{at.path}/issues/{number}", _Issue)
+        issue = await self._get(at, f"{at.path}/issues/{number}", _Issue)
         return ForgeIssue(
-            found.number,
-            plain_line(found.title),
-            plain_text(found.body or ""),
-            found.state == "open",
-            pull=found.pull_request is not None,
+            issue.number,
+            plain_line(issue.title),
+            plain_text(issue.body or ""),
+            issue.state == "open",
+            pull=issue.pull_request is not None,
         )
 
     async def pull(self, at: ForgeRepository, number: int) -> PullRequest:

@@ -3,15 +3,17 @@
 Made from the declarations of the API by `scripts/client`.
 """
 
-from typing import Literal, Required, TypedDict
+from typing import Literal, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
-from atoll.client.transport import Pairs, Transport, get, post
+from atoll.client.transport import Pairs, Transport, get, post, query_of
 
 PullState = Literal["open", "merged", "closed"]
 
 CheckState = Literal["pending", "passed", "failed", "skipped"]
+
+IssueKind = Literal["issue", "pull"]
 
 
 class PullRequest(Shape):
@@ -66,11 +68,27 @@ class ForgeNames(Shape):
     names = fields.texts()
 
 
+class Issue(Shape):
+    """An issue or a pull request, and the task that it is: `prompt` are the words for an agent,
+    `branch` is a new one, or the pull request's own. Title and prompt were written by others;
+    `url` is sent as `task.issue`."""
+
+    kind: Field[IssueKind] = fields.word()
+    url = fields.text()
+    number = fields.number()
+    title = fields.text()
+    state: Field[PullState] = fields.word()
+    repo_url = fields.text()
+    branch = fields.text()
+    prompt = fields.text()
+
+
 class PullRequestBody(TypedDict, total=False):
     """A pull request of a branch (by default the one that is checked out) for `base` (by default
-    the one that it began from). The branch is pushed first."""
+    the one that it began from). Its title is by default the first line of the sandbox's task.
+    The branch is pushed first. It answers the issue that the task began with."""
 
-    title: Required[str]
+    title: str | None
     text: str
     repo: int
     branch: str | None
@@ -102,4 +120,18 @@ class PullRequests:
         """Return a pull request of a branch with its checks and comments."""
         return self._transport.read(
             DiscussedPull, get("sandboxes", name, "pull-requests", str(number), query=query)
+        )
+
+
+class Issues:
+    """Issues and pull requests at forges for which the caller has a token. Every method raises
+    the classes of `atoll.domain.errors`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def get(self, address: str, query: Pairs = ()) -> Issue:
+        """Return the issue or pull request at an address, and the task that it is."""
+        return self._transport.read(
+            Issue, get("forges", "issues", query=query_of(address=address) + query)
         )

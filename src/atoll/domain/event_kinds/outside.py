@@ -153,6 +153,12 @@ OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
         "A pull request of a branch of the sandbox was opened at its forge.",
     ),
     define_kind(
+        "git.pull_updated",
+        "sandbox_id generation repo branch base commit pull",
+        "",
+        "Newer commits of a branch of the sandbox went into its open pull request.",
+    ),
+    define_kind(
         "git.pull_changed",
         "sandbox_id generation repo branch base commit pull state",
         "",

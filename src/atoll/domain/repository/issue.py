@@ -36,7 +36,7 @@ class IssueAddress:
 
     @property
     def kind(self) -> IssueKind:
-        """What the address says it is. A forge has pull requests among its issues."""
+        """The kind that the address says. A forge has pull requests among its issues."""
         return IssueKind.ISSUE if self.word == "issues" else IssueKind.PULL
 
     @property
@@ -56,7 +56,7 @@ class ForgeIssue:
     pull: bool = False
 
 
-def read_issue_address(text: str) -> IssueAddress:
+def read_issue_address(text: str, field: str = "address") -> IssueAddress:
     """Return what an address names: `https://host/owner/name/issues/7`, or `pull` or `pulls` in
     that place; what follows the number, a query or a fragment is left out. Raises `Invalid`."""
     try:
@@ -66,9 +66,9 @@ def read_issue_address(text: str) -> IssueAddress:
             raise ValueError("this is no address of an issue")
         repo = read_remote(f"https://{parts.netloc}{path['repo']}")
     except (ValueError, Invalid) as error:
-        raise Invalid(_no_address(text), field="address") from error
+        raise Invalid(_no_address(text), field=field) from error
     if int(path["number"]) > _MAX_NUMBER:
-        raise Invalid(_no_address(text), field="address")
+        raise Invalid(_no_address(text), field=field)
     return IssueAddress(repo.repo_url, path["word"], int(path["number"]))
 
 

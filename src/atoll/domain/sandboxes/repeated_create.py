@@ -98,6 +98,7 @@ def _each_of_task(request: TaskRequest, sandbox: Sandbox) -> Iterator[tuple[str,
     yield "task.mode", mode, task and task.mode
     yield "task.permissions", request.asks, task and task.asks
     yield "task.group", request.group, task and task.group
+    yield "task.issue", request.issue, task and task.issue
     yield "task.max_working", request.max_working, task and task.max_working
 
 

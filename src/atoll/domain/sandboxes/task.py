@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from atoll.domain.agents.acp.added import is_added
 from atoll.domain.agents.agent import plain_prompt
 from atoll.domain.errors import Invalid
+from atoll.domain.repository.issue import read_issue_address
 from atoll.wire.words.sandboxes import MAX_TASK_PROMPT, AgentMode, TaskState
 
 MAX_FIRST_MESSAGE = 128 * 1024 - 16
@@ -21,19 +22,20 @@ class TaskRequest:
     """A requested task. `asks`: a machine asks before it acts. `group` names the tasks that are one
     sentence, given to several agents. `max_working`: it waits while so many tasks of its
     person are at work; None takes the setting. Without `mode` it is at a terminal, without `asks`
-    a machine does not ask."""
+    a machine does not ask. `issue` is the address of the issue or pull request it began with."""
 
     prompt: str
     mode: AgentMode | None = None
     asks: bool | None = None
     group: str | None = None
     max_working: int | None = None
+    issue: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """The task of a sandbox. `reason` says why it failed, `before` how many queued tasks come
-    before it."""
+    before it. Its pull request answers the `issue`."""
 
     prompt: str
     mode: AgentMode = AgentMode.TUI
@@ -43,12 +45,13 @@ class Task:
     reason: str | None = None
     max_working: int | None = None
     before: int = 0
+    issue: str | None = None
 
 
 def read_task(request: TaskRequest | None, agent: str | None, *, instructions: str) -> Task | None:
     """Return the requested task, None for none. Raises `Invalid` for words that are empty or too
     long, without an agent to give them to, for one at a terminal that is to ask, and at one that
-    the agent does not have."""
+    the agent does not have, and for an issue that is no address."""
     if request is None:
         return None
     if agent is None:
@@ -79,7 +82,8 @@ def read_task(request: TaskRequest | None, agent: str | None, *, instructions: s
             "permissions out",
             field="task.permissions",
         )
-    return Task(words, mode, asks, request.group, max_working=most)
+    issue = None if request.issue is None else read_issue_address(request.issue, "task.issue").url
+    return Task(words, mode, asks, request.group, max_working=most, issue=issue)
 
 
 def mode_of(mode: AgentMode | None, agent: str) -> AgentMode:

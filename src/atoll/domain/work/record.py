@@ -173,6 +173,7 @@ _FOLDS: Final[Mapping[str, Callable[[WorkRecord, Event], WorkRecord]]] = {
     "work.reviewed": _review,
     "work.merged": _merge,
     "git.pull_opened": _open_pull,
+    "git.pull_updated": _open_pull,
     "git.pull_changed": _change_pull,
     "approval.asked": _ask,
     **dict.fromkeys(_ENDED, _decide),

@@ -1,10 +1,10 @@
-"""Routes of pull requests at the forge of a sandbox's repository, and of what a forge has."""
+"""Routes of issues and pull requests at forges, and of what a forge has."""
 
-from atoll.services.forges import DiscussedPull, ForgePull, PullOffer
+from atoll.services.forges.pull_requests import DiscussedPull, ForgePull, PullOffer
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.wire.api import forges as api
-from atoll.wire.api.forges import PullRequests
+from atoll.wire.api.forges import Issues, PullRequests
 
 operations = Operations()
 
@@ -47,6 +47,11 @@ async def list_forge_branches(
 async def list_forge_repositories(context: RequestContext, secret: str) -> api.ForgeNames:
     names = await context.atoll.review.pull_requests.repositories(context.caller, secret)
     return api.ForgeNames(names=[*names])
+
+
+@operations.serves(Issues.get)
+async def get_issue(context: RequestContext, *, address: str) -> api.IssueView:
+    return answer_of(api.IssueView, await context.atoll.review.issues.find(context.caller, address))
 
 
 def _view(found: ForgePull) -> api.PullRequestView:

@@ -18,6 +18,7 @@ from atoll.wire.words.forges import (
     MAX_TEXT,
     MAX_TITLE,
     CheckState,
+    IssueKind,
     PullState,
 )
 from atoll.wire.words.library import MAX_REPOS
@@ -28,15 +29,24 @@ Branch = Annotated[
     Meta(description="The branch; by default the sandbox's."),
 ]
 Number = Annotated[int, Meta(description="Its number at the forge.", ge=1, le=2**31)]
+IssueAddress = Annotated[
+    str,
+    Meta(
+        description="Its address for a browser, such as `https://github.com/owner/name/issues/7`.",
+        min_length=1,
+        max_length=1000,
+    ),
+]
 ForgeName = Annotated[str, Meta(description="A forge's secret, its id or name.", max_length=100)]
 BranchName = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class PullRequestBody(Request):
     """A pull request of a branch (by default the one that is checked out) for `base` (by default
-    the one that it began from). The branch is pushed first."""
+    the one that it began from). Its title is by default the first line of the sandbox's task. The
+    branch is pushed first. It answers the issue that the task began with."""
 
-    title: Annotated[str, Meta(min_length=1, max_length=MAX_TITLE)]
+    title: Annotated[str, Meta(min_length=1, max_length=MAX_TITLE)] | None = None
     text: Annotated[str, Meta(max_length=MAX_TEXT)] = ""
     repo: RepoIndex = 0
     branch: BranchName | None = None
@@ -94,6 +104,21 @@ class ForgeNames(Answer):
     """Names of branches, or https addresses of repositories."""
 
     names: list[str]
+
+
+class IssueView(Answer):
+    """An issue or a pull request, and the task that it is: `prompt` are the words for an agent,
+    `branch` is a new one, or the pull request's own. Title and prompt were written by others; `url`
+    is sent as `task.issue`."""
+
+    kind: IssueKind
+    url: str
+    number: int
+    title: str
+    state: PullState
+    repo_url: str
+    branch: str
+    prompt: str
 
 
 _FAILURES = (403, 404, 409, 502)
@@ -154,3 +179,14 @@ class PullRequests(Area):
     )
     def repositories(self, secret: ForgeName) -> ForgeNames:
         """Return addresses of repositories that a forge's token reaches, newest first."""
+
+
+class Issues(Area):
+    """Issues and pull requests at forges for which the caller has a token."""
+
+    tag = "sandboxes"
+    needs = "sandbox.create"
+
+    @operation("GET /v1/forges/issues", name="get_issue", problems=_FAILURES)
+    def get(self, *, address: IssueAddress) -> IssueView:
+        """Return the issue or pull request at an address, and the task that it is."""

@@ -184,8 +184,9 @@ async def _library(
     stack.push_async_callback(push.close)
     webhooks = HttpWebhookSender(settings.webhooks)
     stack.push_async_callback(webhooks.close)
-    forges = ForgeHttp(settings.forges)
-    stack.push_async_callback(forges.close)
+    http = ForgeHttp(settings.forges)
+    stack.push_async_callback(http.close)
+    forges = Forges(http)
     return LibraryPorts(
         shelf,
         kept,
@@ -193,7 +194,8 @@ async def _library(
         push,
         AuditKey(settings.home / "audit.key"),
         webhooks,
-        Forges(forges),
+        forges,
+        forges,
         ssh_machines(settings.home, Home(settings.home).tag),
         bundled=profile_files.read_builtin_profiles(),
         personal=partial(profile_files.personal, settings.home / "profiles"),

@@ -6,7 +6,7 @@
 from dataclasses import replace
 from functools import partial
 
-from atoll.ports.outside.forge import Forge
+from atoll.ports.vault import Vault
 from atoll.services.agents.agents import Agents
 from atoll.services.agents.catalogue import AgentCatalogue
 from atoll.services.agents.statuses import AgentStatuses
@@ -23,7 +23,9 @@ from atoll.services.application import (
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.approvals.request_watch import RequestWatch
 from atoll.services.dashboards.mentions import DashboardMentions
-from atoll.services.forges import PullRequests
+from atoll.services.forges.forge_tokens import ForgeTokens
+from atoll.services.forges.issues import Issues
+from atoll.services.forges.pull_requests import PullRequests
 from atoll.services.ground import Ground
 from atoll.services.hooks import Hooks
 from atoll.services.inbox.conflicts import Conflicts
@@ -86,7 +88,7 @@ def build_application(
     syncs = Syncs(reach, library.workspaces, agents=agents, statuses=statuses, events=events)
     works = WorkStates(ground.store)
     conflicts = Conflicts(sandboxes, works, syncs, terminals)
-    review = build_review(ground, within, ports, own.forge, events=events)
+    review = build_review(ground, within, own, works=works, vault=ports.vault)
     backends = build_backends(ground, sandboxes, ports, library, settings.admission)
     return Application(
         sandboxes=sandboxes,
@@ -268,10 +270,16 @@ def build_tenants(
 
 
 def build_review(
-    ground: Ground, within: SandboxServices, ports: SandboxPorts, forge: Forge, *, events: Events
+    ground: Ground,
+    within: SandboxServices,
+    own: LibraryPorts,
+    *,
+    works: WorkStates,
+    vault: Vault,
 ) -> ReviewServices:
     """Return the services of a review."""
-    access = within.access
+    access, tokens = within.access, ForgeTokens(ground.store, vault)
+    log = WorkLog(ground, within.background.projections)
     changes = WorkingTrees(access)
     return ReviewServices(
         changes,
@@ -279,8 +287,9 @@ def build_review(
         Commits(access),
         TreeEdits(access, changes),
         PullRequests(
-            ground, within.sandboxes, access=access, forge=forge, vault=ports.vault, events=events
+            within.sandboxes, access, forge=own.forge, tokens=tokens, works=works, log=log
         ),
+        Issues(ground.store, tokens=tokens, forge=own.forge, reader=own.issues),
     )
 
 

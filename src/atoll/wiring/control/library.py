@@ -14,6 +14,7 @@ from atoll.ports.kept import KeptShelf
 from atoll.ports.outside.drive import CloudDrive
 from atoll.ports.outside.forge import Forge
 from atoll.ports.outside.identity import IdentityProvider
+from atoll.ports.outside.issues import IssueReader
 from atoll.ports.outside.ssh import SshMachines
 from atoll.ports.senders.push import PushSender
 from atoll.ports.senders.webhooks import WebhookSender
@@ -35,8 +36,9 @@ from atoll.wiring.control.exchange import Exchange
 class LibraryPorts:
     """The ports of repositories, kept worktrees, notifications, profiles and other
     replicas; `token` is the person's, `personal` reads the profiles in their directory. `identity`
-    logs people in, None in single-person mode; `forge` are the sites of their repositories, `drive`
-    is None where no client is set. `examine` looks at this machine, `machines` at others."""
+    logs people in, None in single-person mode; `forge` and `issues` are the sites of their
+    repositories, `drive` is None where no client is set. `examine` looks at this machine,
+    `machines` at others."""
 
     shelf: Shelf
     kept: KeptShelf
@@ -45,6 +47,7 @@ class LibraryPorts:
     audit: AuditSigner
     webhooks: WebhookSender
     forge: Forge
+    issues: IssueReader
     machines: SshMachines
     bundled: Documents
     personal: Callable[[], Documents] = dict

@@ -57,3 +57,12 @@ def test_show_without_a_pull_request_says_how_to_open_one(cli: Cli, server: Scri
     server.answers[f"GET {route}"] = lambda _seen: web.json_response({"pull_requests": []})
     ran = cli("pr", "show", "box")
     assert ran.code != 0 and "atoll pr create box" in ran.err
+
+
+def test_create_without_a_title_leaves_it_to_the_task(cli: Cli, server: Scripted) -> None:
+    server.add("box")
+    route = ROUTE.format(box="box")
+    server.answers[f"POST {route}"] = lambda _seen: web.json_response(PULL, status=201)
+    assert cli("pr", "create", "box").code == 0
+    (sent,) = server.requests("POST", route)
+    assert sent.json == {"text": "", "repo": 0, "draft": False}

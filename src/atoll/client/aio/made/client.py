@@ -10,7 +10,7 @@ from atoll.client.aio.made.agents.logins import AsyncAgentLogins
 from atoll.client.aio.made.agents.sandbox_agents import AsyncAgents
 from atoll.client.aio.made.approvals import AsyncApprovals
 from atoll.client.aio.made.extensions import AsyncExtensions
-from atoll.client.aio.made.forges import AsyncPullRequests
+from atoll.client.aio.made.forges import AsyncIssues, AsyncPullRequests
 from atoll.client.aio.made.hooks import AsyncHooks
 from atoll.client.aio.made.hosts.hosts import AsyncHosts
 from atoll.client.aio.made.hosts.routes import AsyncRoutes
@@ -41,6 +41,7 @@ class MadeNouns:
         self.hooks = AsyncHooks(connection)
         self.hosts = AsyncHosts(connection)
         self.inbox = AsyncInbox(connection)
+        self.issues = AsyncIssues(connection)
         self.kept = AsyncKeptFiles(connection)
         self.organizations = AsyncOrganizations(connection)
         self.projects = AsyncProjects(connection)

@@ -14,3 +14,10 @@ class AsyncPullRequests(AsyncNoun[made.PullRequests]):
     list = Awaited(made.PullRequests.list)
     create = Awaited(made.PullRequests.create)
     get = Awaited(made.PullRequests.get)
+
+
+class AsyncIssues(AsyncNoun[made.Issues]):
+    """Issues and pull requests at forges for which the caller has a token."""
+
+    blocking = made.Issues
+    get = Awaited(made.Issues.get)

@@ -64,12 +64,14 @@ class TaskBody(TypedDict, total=False):
     """The way in which the agent takes the prompt: at a terminal, or as a machine that may ask;
     left out, at a terminal where the agent has that mode. `group` names the sandboxes that
     received the same prompt. It is queued while `max_working` tasks of the caller are at work;
-    left out, the setting counts."""
+    left out, the setting counts. `issue` is the address of the issue or pull request it began
+    with, which its own pull request answers."""
 
     mode: AgentMode
     permissions: Literal["allow", "ask"]
     group: str | None
     max_working: int | None
+    issue: str | None
 
 
 class ProjectUseBody(TypedDict, total=False):

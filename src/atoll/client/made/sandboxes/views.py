@@ -144,7 +144,8 @@ class Consumer(Shape):
 
 class Task(Shape):
     """The task of the agent. `group` names the sandboxes that received the same prompt, `reason`
-    says why it failed, `before` how many queued tasks come before it."""
+    says why it failed, `before` how many queued tasks come before it. `issue` is the address of
+    the issue or pull request it began with."""
 
     prompt = fields.text()
     mode: Field[AgentMode] = fields.word()
@@ -154,6 +155,7 @@ class Task(Shape):
     reason = fields.text()
     max_working = fields.number()
     before = fields.number()
+    issue = fields.text()
 
 
 class SandboxProject(Shape):

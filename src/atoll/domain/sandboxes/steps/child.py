@@ -129,8 +129,10 @@ def child_request(parent: Sandbox, request: CreateSandbox) -> CreateSandbox:
 
 def _task(task: TaskRequest | None) -> TaskRequest | None:
     """Return a task as it was requested. Raises `Forbidden` for what its owner alone decides."""
-    if task is not None and (task.group or task.max_working):
-        raise Forbidden("a sandbox made from inside has no group and no queue", field="task")
+    if task is not None and (task.group or task.max_working or task.issue):
+        raise Forbidden(
+            "a sandbox made from inside has no group, no queue and no issue", field="task"
+        )
     return task
 
 

@@ -29,7 +29,9 @@ def command() -> None:
 @needs("repository.write")
 @command.command("create")
 @sandbox_argument()
-@click.option("--title", "-t", required=True, help="Its title, one line.")
+@click.option(
+    "--title", "-t", default=None, help="Its title  [default: the first line of the task]"
+)
 @click.option("--text", default="", help="What it says.")
 @click.option("--branch", default=None, help="The branch  [default: the one checked out]")
 @click.option("--base", default=None, help="Where it leads  [default: where the branch began]")
@@ -41,7 +43,7 @@ def create(
     invocation: Invocation,
     name: str,
     *,
-    title: str,
+    title: str | None,
     text: str,
     branch: str | None,
     base: str | None,
@@ -52,9 +54,12 @@ def create(
     """Push a branch of a sandbox and open its pull request.
 
     The branch leaves as `git push` inside would, by the secret of its remote. The pull request is
-    opened with the secret of its forge. One that is open already is shown.
+    opened with the secret of its forge, and answers the issue that the task began with. One that is
+    open already, or that the task began with, gets the new commits and is shown.
     """
-    body: PullRequestBody = {"title": title, "text": text, "repo": repo, "draft": draft}
+    body: PullRequestBody = {"text": text, "repo": repo, "draft": draft}
+    if title is not None:
+        body["title"] = title
     if branch is not None:
         body["branch"] = branch
     if base is not None:

@@ -18,6 +18,7 @@ from atoll.domain.repository.branch import branch_for_agent
 from atoll.surfaces.cli.console.memory import state_file
 from atoll.surfaces.cli.console.output import note
 from atoll.surfaces.cli.console.plan import SandboxPlan
+from atoll.surfaces.cli.create.issues import IssuePlan
 from atoll.surfaces.cli.create.project import ProjectUse
 from atoll.wire.words.sandboxes import MAX_TASK_PROMPT
 
@@ -30,7 +31,7 @@ MAX_KEPT_PROMPTS = 20
 @dataclass(frozen=True, slots=True)
 class Job:
     """A sandbox to make. `group` names the jobs that have the same prompt, `base` the branch that
-    theirs are named after."""
+    theirs are named after, `issue` is the address of what the prompt began with."""
 
     plan: SandboxPlan
     name: str | None = None
@@ -39,6 +40,7 @@ class Job:
     max_working: int | None = None
     project: ProjectUse | None = None
     base: str | None = None
+    issue: str | None = None
 
     @property
     def sends(self) -> bool:
@@ -119,11 +121,13 @@ def _check(text: str) -> None:
 
 
 def jobs(
-    plan: SandboxPlan, agents: tuple[str, ...], *, name: str | None, prompt: str | None
+    planned: IssuePlan, agents: tuple[str, ...], *, name: str | None, max_working: int | None
 ) -> list[Job]:
     """Return a job for each agent. Raises `UsageError` for several agents without a prompt."""
+    plan, prompt = planned.plan, planned.prompt
+    most = max_working if prompt else None
     if len(agents) < 2:
-        return [Job(plan, name, prompt)]
+        return [Job(plan, name, prompt, max_working=most, issue=planned.issue)]
     if prompt is None:
         raise click.UsageError("Several agents need a --prompt, which each of them receives.")
     if len(set(agents)) < len(agents):
@@ -137,7 +141,9 @@ def jobs(
             None if name is None else branch_for_agent(name, agent),
             prompt,
             group,
+            max_working=most,
             base=plan.branch,
+            issue=planned.issue,
         )
         for agent in agents
     ]

@@ -40,6 +40,7 @@ def create_body(job: Job, origins: list[RepositoryOrigin], env: dict[str, str]) 
         "access": cast("Access | None", plan.access),
     }
     task: TaskBody = {"group": job.group, "max_working": job.max_working, **_work(plan)}
+    task["issue"] = job.issue
     request: CreateBody = {
         "profile": plan.profile or "shell",
         "consumer": omit_empty(consumer),

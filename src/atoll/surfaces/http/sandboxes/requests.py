@@ -114,6 +114,7 @@ def _task(context: RequestContext, body: api.CreateBody) -> TaskRequest | None:
         _if_named(named, "permissions", task.permissions == "ask"),
         task.group,
         task.max_working,
+        task.issue,
     )
 
 

@@ -79,12 +79,14 @@ class TaskBody(Request):
     left out, at a terminal where the agent has that mode.
 
     `group` names the sandboxes that received the same prompt. It is queued while `max_working`
-    tasks of the caller are at work; left out, the setting counts."""
+    tasks of the caller are at work; left out, the setting counts. `issue` is the address of the
+    issue or pull request it began with, which its own pull request answers."""
 
     mode: AgentMode = AgentMode.TUI
     permissions: Literal["allow", "ask"] = "allow"
     group: Word | None = None
     max_working: Annotated[int, Meta(ge=1, le=MAX_WORKING)] | None = None
+    issue: Address | None = None
 
 
 class ProjectUseBody(Request):

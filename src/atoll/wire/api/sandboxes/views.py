@@ -120,9 +120,9 @@ class Consumer(Answer):
 
 
 class TaskView(Answer):
-    """The task of the agent. `group` names the sandboxes that received the same prompt,
-    `reason` says why it failed, `before` how
-    many queued tasks come before it."""
+    """The task of the agent. `group` names the sandboxes that received the same prompt, `reason`
+    says why it failed, `before` how many queued tasks come before it. `issue` is the address of the
+    issue or pull request it began with."""
 
     prompt: str
     mode: AgentMode
@@ -132,6 +132,7 @@ class TaskView(Answer):
     reason: str | None
     max_working: int | None
     before: int
+    issue: str | None
 
 
 class SandboxProjectView(Answer):

@@ -258,3 +258,53 @@ def test_long_names_that_would_look_alike_are_shown_whole(
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     alike = [f"{'a' * 20}{number}{'z' * 20}" for number in (1, 2)]
     assert shown_names([*alike, "b" * 50, "app"]) == [*alike, cut_middle("b" * 50, 36), "app"]
+
+
+ISSUE: dict[str, Any] = {
+    "kind": "issue", "url": "https://forge.example/o/r/issues/12", "number": 12,
+    "title": "Fix \x1b[2J it", "state": "open", "repo_url": "https://forge.example/o/r",
+    "branch": "fix-12", "prompt": "Fix it\n\nThis is issue 12.",
+}  # fmt: skip
+
+
+def test_issue_is_repository_branch_and_task(cli: Cli, server: Scripted) -> None:
+    server.answers["GET /v1/forges/issues"] = lambda _seen: web.json_response(ISSUE)
+    ran = cli("new", "--issue", f"{ISSUE['url']}#x", "--agent", "codex", "-d")
+    assert ran.code == 0, ran.err
+    assert "issue 12" in ran.err and "\x1b" not in ran.err
+    (read,) = server.requests("GET", "/v1/forges/issues")
+    assert read.query["address"] == f"{ISSUE['url']}#x"
+    (body,) = creates(server)
+    assert body["prompt"] == ISSUE["prompt"] and body["task"] == {"issue": ISSUE["url"]}
+    assert body["repos"] == [{"repo_url": ISSUE["repo_url"], "branch": "fix-12"}]
+
+
+def test_what_is_said_goes_before_an_issue_and_each_agent_has_a_branch(
+    cli: Cli, server: Scripted
+) -> None:
+    server.answers["GET /v1/forges/issues"] = lambda _seen: web.json_response(ISSUE)
+    server.answers["POST /v1/repositories/fetch"] = lambda _seen: web.json_response({"refs": []})
+    words = (
+        "--issue",
+        ISSUE["url"],
+        "--agent",
+        "codex",
+        "--agent",
+        "pi",
+        "--prompt",
+        "Tests only.",
+    )
+    ran = cli("new", "o/mine", "mend", *words, "-d")
+    assert ran.code == 0, ran.err
+    first, second = creates(server)
+    assert first["prompt"] == f"Tests only.\n\n{ISSUE['prompt']}"
+    assert {one["repos"][0]["branch"] for one in (first, second)} == {"mend-codex", "mend-pi"}
+    assert first["repos"][0]["repo_url"] == "https://github.com/o/mine"
+    assert first["task"]["issue"] == second["task"]["issue"] == ISSUE["url"]
+
+
+def test_issue_without_a_token_makes_nothing(cli: Cli, server: Scripted) -> None:
+    problem = {"title": "x", "status": 404, "code": "no_forge", "detail": "Set one first."}
+    server.answers["GET /v1/forges/issues"] = lambda _seen: web.json_response(problem, status=404)
+    ran = cli("new", "--issue", ISSUE["url"], "--agent", "codex", "-d")
+    assert ran.code != 0 and "Set one first" in ran.err and creates(server) == []

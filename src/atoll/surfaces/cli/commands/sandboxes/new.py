@@ -23,6 +23,7 @@ from atoll.surfaces.cli.console.requirements import print_missing_parts, print_r
 from atoll.surfaces.cli.console.waiting import name_of, place_notice, wait_for_task, wait_ready
 from atoll.surfaces.cli.create.agents import prepare_agents
 from atoll.surfaces.cli.create.copies import read_copy, send_copies
+from atoll.surfaces.cli.create.issues import plan_issue
 from atoll.surfaces.cli.create.job import FROM_STDIN, Job, PromptKeeper, jobs
 from atoll.surfaces.cli.create.request import create_body
 from atoll.surfaces.cli.create.route_options import route_options
@@ -77,6 +78,12 @@ class _Manner:
     metavar="TEXT|-",
     default=None,
     help="Its agent's task, at once at work; - reads it from the standard input.",
+)
+@click.option(
+    "--issue",
+    metavar="ADDRESS",
+    default=None,
+    help="Its task: an issue or pull request at your forge, also its repository and branch.",
 )
 @click.option(
     "--max-working",
@@ -168,6 +175,7 @@ def command(
     name: str | None,
     agents: tuple[str, ...],
     prompt: str | None,
+    issue: str | None,
     max_working: int | None,
     chosen: str | None,
     last: bool,
@@ -197,15 +205,15 @@ def command(
         if sits:
             _check_terminal()
         task = task if piped else keeper.read(prompt)
-        if sits and plan == SandboxPlan() and name is None and task is None:
+        if sits and plan == SandboxPlan() and (name, task, issue) == (None, None, None):
             from atoll.surfaces.cli.create.questions import ask_plan
 
             plan = ask_plan(invocation)
         plan = plan.anchor()
         _check_places(plan, no_wait=no_wait)
-        _check_manner(plan, task)
-        asked = jobs(plan, agents, name=name, prompt=task)
-        asked = [replace(job, max_working=max_working if task else None) for job in asked]
+        planned = plan_issue(invocation, plan, task, issue)
+        _check_manner(plan, planned.prompt)
+        asked = jobs(planned, agents, name=name, max_working=max_working)
         # Kept first: an odd name is reported before anything is sent, and `--last` may try again.
         save(invocation.environ, plan, name=save_as)
         prepare_agents(invocation, [job.plan.agent for job in asked if job.plan.agent])

@@ -6,17 +6,21 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SecretId
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
-from atoll.domain.repository.forge import NewPull
+from atoll.domain.repository.forge import NewPull, PullRequest
 from atoll.domain.sandboxes.sandbox import Sandbox
+from atoll.domain.sandboxes.task import Task
 from atoll.domain.secrets.secret import Secret, Use, bound_to
+from atoll.domain.work.record import PullRecord
 from atoll.ports.store.secrets import Kept
-from atoll.services.forges import PullOffer, PullRequests
+from atoll.services.forges.forge_tokens import ForgeTokens
+from atoll.services.forges.pull_requests import PullOffer, PullRequests
 from atoll.testing import FakeForge
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.forges import ForgeKind, PullState
@@ -30,7 +34,8 @@ SITE, TOKEN = "https://forge.example", "tea-token"
 REMOTE = "/workspace/.git/remote.git"
 """Stands for the repository at the forge."""
 
-OFFER = PullOffer("Fix the parser", "It read two spaces.")
+TITLE = "Fix the parser"
+OFFER = PullOffer(TITLE, "It read two spaces.")
 STRANGER = Principal(PERSONAL_ORG, PrincipalId("stranger"), ActorKind.PERSON)
 
 
@@ -44,13 +49,14 @@ class Scene:
         self.forge, self.vault, self.notes = FakeForge(), InMemoryVault(), list[Any]()
         self.kept: list[Kept] = []
         self.forge.keep("o/r", {"main": "a" * 40})
+        self.known: PullRecord | None = None
         self.pulls = PullRequests(
-            cast(Any, SimpleNamespace(store=self)),
             cast(Any, self),
-            access=cast(Any, self),
+            cast(Any, self),
             forge=self.forge,
-            vault=self.vault,
-            events=cast(Any, self),
+            tokens=ForgeTokens(cast(Any, self), self.vault),
+            works=cast(Any, self),
+            log=cast(Any, self),
         )
 
     def open_door(self) -> None:
@@ -72,8 +78,16 @@ class Scene:
     async def runtime(self, _caller: Principal, _ref: str) -> Any:
         return self.sandbox, self.box
 
-    async def record(self, _caller: Principal, note: Any) -> None:
-        self.notes.append(note)
+    async def one(self, _sandbox: Sandbox) -> Any:
+        return SimpleNamespace(pull=self.known)
+
+    async def append(self, _caller: Principal, _sandbox: Sandbox, kind: str, payload: Any) -> None:
+        self.notes.append((kind, payload))
+        self.known = msgspec.convert(payload, PullRecord)
+
+    def begin_with(self, issue: str, prompt: str = "Mend it\n\nSoon.") -> None:
+        """Let the sandbox have a task that began with an issue."""
+        self.sandbox = replace(self.sandbox, task=Task(prompt, issue=issue))
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Any]:
@@ -119,9 +133,9 @@ async def test_branch_is_pushed_and_its_pull_request_opened_once(scene: Scene) -
     assert not made.existed and made.url == f"{SITE}/o/r/pulls/1"
     assert (made.pull.branch, made.pull.base) == ("fix", "main")
     assert made.pull.commit == scene.box.run("git rev-parse HEAD")
-    (note,) = scene.notes
-    assert (note.event_type, note.payload["pull"]) == ("git.pull_opened", 1)
-    assert set(scene.forge.tokens) == {TOKEN} and TOKEN not in repr(note)
+    ((kind, payload),) = scene.notes
+    assert (kind, payload["pull"]) == ("git.pull_opened", 1)
+    assert set(scene.forge.tokens) == {TOKEN} and TOKEN not in repr(payload)
     again = await scene.pulls.open(LOCAL_PERSON, "r-fix", replace(OFFER, branch="fix"))
     assert again == replace(made, existed=True) and len(scene.notes) == 1
     for more in ({"title": "Else"}, {"text": "Else."}, {"draft": True}):
@@ -133,8 +147,8 @@ async def test_branch_is_pushed_and_its_pull_request_opened_once(scene: Scene) -
     scene.forge.settle(made.pull, PullState.CLOSED)
     assert (await scene.pulls.open(LOCAL_PERSON, "r-fix", draft)).pull.draft
     assert scene.forge.opened == [
-        NewPull("fix", "main", OFFER.title, OFFER.text),
-        NewPull("fix", "other", OFFER.title, OFFER.text, draft=True),
+        NewPull("fix", "main", TITLE, OFFER.text),
+        NewPull("fix", "other", TITLE, OFFER.text, draft=True),
     ]
 
 
@@ -222,3 +236,62 @@ async def test_branch_that_is_not_inside_is_not_found(scene: Scene) -> None:
     scene.box.run("git checkout -q --detach")
     with pytest.raises(NotFound):
         await scene.pulls.open(LOCAL_PERSON, "r-fix", OFFER)
+
+
+async def test_pull_request_answers_the_issue_that_the_task_began_with(scene: Scene) -> None:
+    scene.open_door()
+    scene.give_token()
+    scene.begin_with(f"{SITE}/o/r/issues/12")
+    scene.forge.commit_of = Arriving(scene, scene.forge.commit_of)  # type: ignore[method-assign]
+    made = await scene.pulls.open(LOCAL_PERSON, "r-fix", PullOffer())
+    assert (made.pull.title, made.pull.text) == ("Mend it", "Closes #12")
+    again = await scene.pulls.open(LOCAL_PERSON, "r-fix", PullOffer())
+    assert again == replace(made, existed=True)
+    with pytest.raises(Conflict) as differs:
+        await scene.pulls.open(LOCAL_PERSON, "r-fix", PullOffer(text="Another."))
+    assert differs.value.field == "text"
+
+
+async def test_task_that_began_with_a_pull_request_pushes_to_its_branch(scene: Scene) -> None:
+    scene.open_door()
+    scene.give_token()
+    there = scene.forge.kept["o/r"]
+    pull = PullRequest(1, "Theirs", PullState.OPEN, False, "fix", "next", "d" * 40, "Long.")
+    there.pulls.append(pull)
+    scene.begin_with(f"{SITE}/O/r/pulls/1")
+    scene.forge.commit_of = Arriving(scene, scene.forge.commit_of)  # type: ignore[method-assign]
+    pushed = await scene.pulls.open(LOCAL_PERSON, "r-fix", PullOffer())
+    assert pushed.existed and pushed.pull.number == 1 and scene.forge.opened == []
+    assert pushed.pull.commit == scene.box.run(f"git --git-dir {REMOTE} rev-parse fix")
+    ((kind, payload),) = scene.notes
+    assert (kind, payload["pull"], payload["base"]) == ("git.pull_updated", 1, "next")
+    await scene.pulls.open(LOCAL_PERSON, "r-fix", PullOffer())
+    assert len(scene.notes) == 1
+    scene.box.run("echo more > c.txt; git add -A; git commit -qm more")
+    await scene.pulls.open(LOCAL_PERSON, "r-fix", PullOffer())
+    assert [kind for kind, _ in scene.notes] == ["git.pull_updated"] * 2
+
+
+async def test_branch_that_moved_at_the_forge_is_kept_and_its_person_told_to_sync(
+    scene: Scene,
+) -> None:
+    scene.open_door()
+    scene.give_token()
+    scene.box.run(
+        f"echo theirs > d.txt; git add -A; git commit -qm theirs; git push -q {REMOTE} HEAD:fix; "
+        "git reset -q --hard HEAD~1"
+    )
+    theirs = scene.arrives()
+    scene.box.run("echo mine > e.txt; git add -A; git commit -qm mine")
+    with pytest.raises(Conflict) as refused:
+        await scene.pulls.open(LOCAL_PERSON, "r-fix", OFFER)
+    assert refused.value.code == "target_moved"
+    assert f"atoll sync {scene.sandbox.name} --onto fix" in refused.value.message
+    assert scene.arrives() == theirs and scene.notes == []
+
+
+async def test_offer_without_a_title_needs_a_task(scene: Scene) -> None:
+    scene.give_token()
+    with pytest.raises(Invalid) as refused:
+        await scene.pulls.open(LOCAL_PERSON, "r-fix", PullOffer())
+    assert refused.value.field == "title"

@@ -1,15 +1,15 @@
 """Pull requests of a sandbox's branches, at the forge of its repository.
 
 The branch leaves by `git push` inside, as far as the secret of its remote allows it. The forge is
-then asked in the name of another secret, whose token no sandbox receives. Nothing of a pull request
-is kept here: the forge is asked each time.
+then asked in the name of another secret, whose token no sandbox receives. Of a pull request the log
+alone knows: the forge is asked each time.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from atoll.domain.errors import Conflict, Failed, Invalid, NotFound
-from atoll.domain.event import Json, sandbox_stream
+from atoll.domain.event import Json
 from atoll.domain.people.principal import Principal
 from atoll.domain.repository.branch import read_branch
 from atoll.domain.repository.forge import (
@@ -21,32 +21,28 @@ from atoll.domain.repository.forge import (
     check_new_pull,
     plain_line,
     plain_text,
-    repository_at,
 )
+from atoll.domain.repository.issue import IssueAddress, read_issue_address, with_answer
 from atoll.domain.repository.repository import read_commit
 from atoll.domain.sandboxes.sandbox import Sandbox, SandboxRepo, check_may_manage
-from atoll.domain.secrets.secret import Secret, applicable_secrets, bound_to
 from atoll.ports.outside.forge import Forge
 from atoll.ports.runtime import RuntimeClient
-from atoll.ports.store.secrets import Kept
-from atoll.ports.vault import Vault
-from atoll.services.ground import Ground
-from atoll.services.journals.events import Events, Note
+from atoll.services.forges.forge_tokens import ForgeTokens
 from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY
-from atoll.services.policies.policies import scope_subject
 from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.scripts import Script, run_inside
-from atoll.wire.words.forges import PullState
-from atoll.wire.words.secrets import Purpose
+from atoll.services.work.states import WorkLog, WorkStates
+from atoll.wire.words.forges import IssueKind, PullState
 
 NO_BRANCH = 16
 
 # It runs inside, as the agent: the sandbox's door decides whether the branch may leave, by the
 # secret of the remote. Hooks of the agent's repository take no part.
 # $1 folder  $2 https address of the remote  $3 branch, or nothing for the one that is checked out
-# Prints, each ended by NUL: the branch and its commit. Ends with 0 also where git did not push: the
-# forge says what it has.
+# Prints, each ended by NUL: the branch, its commit, and `moved` where the remote's branch has
+# commits that this one does not have. Ends with 0 also where git did not push: the forge says what
+# it has.
 PUSH = Script(
     "push the branch",
     r"""
@@ -57,8 +53,11 @@ url=$2 branch=$3
 if [ -z "$branch" ]; then branch=$(git symbolic-ref -q --short HEAD) || exit 16; fi
 commit=$(git rev-parse -q --verify "refs/heads/$branch^{commit}") || exit 16
 printf '%s\0%s\0' "$branch" "$commit"
-git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c push.gpgSign=false \
-  push -q "$url" "$commit:refs/heads/$branch" >&2
+said=$(git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c push.gpgSign=false \
+  push -q "$url" "$commit:refs/heads/$branch" 2>&1)
+case $said in *'(fetch first)'* | *'(non-fast-forward)'*) printf moved ;; esac
+printf '\0'
+printf '%s\n' "$said" >&2
 exit 0
 """,
     seconds=300.0,
@@ -68,9 +67,10 @@ exit 0
 @dataclass(frozen=True, slots=True)
 class PullOffer:
     """A request for a pull request of repository number `repo`. `branch` None is the branch that is
-    checked out, `base` None the one that it began from."""
+    checked out, `base` None the one that it began from. Without a title it has the first line of
+    the sandbox's task. It answers the issue that the task began with."""
 
-    title: str
+    title: str | None = None
     text: str = ""
     repo: int = 0
     branch: str | None = None
@@ -102,30 +102,31 @@ class PullRequests:
 
     def __init__(
         self,
-        ground: Ground,
         sandboxes: Sandboxes,
-        *,
         access: RuntimeAccess,
+        *,
         forge: Forge,
-        vault: Vault,
-        events: Events,
+        tokens: ForgeTokens,
+        works: WorkStates,
+        log: WorkLog,
     ) -> None:
-        self._ground = ground
         self._sandboxes = sandboxes
         self._access = access
         self._forge = forge
-        self._vault = vault
-        self._events = events
+        self._tokens = tokens
+        self._works = works
+        self._log = log
 
     async def open(self, caller: Principal, ref: str, offer: PullOffer) -> ForgePull:
         """Push the branch and open its pull request; one that is open already is returned, if it is
-        as this one would be. Raises `Conflict` with the field that differs, with code `not_pushed`
-        when the forge does not have the branch's newest commit afterwards, `pull_refused` when it
-        takes no pull request."""
+        as this one would be, or if the sandbox's task began with it. Raises `Conflict` with the
+        field that differs, with code `target_moved` when the forge's branch has other commits,
+        `not_pushed` when it does not have the newest one afterwards for another reason, and
+        `pull_refused` when the forge takes no pull request."""
         sandbox, repo, at = await self._place(caller, ref, offer.repo)
         sandbox, client = await self._access.runtime(caller, sandbox.id)
         wanted = "" if offer.branch is None else read_branch(offer.branch)
-        branch, commit, git_message = await _push_branch(client, repo, wanted)
+        push = await _push_branch(client, repo, wanted)
         base = read_branch(
             offer.base
             or repo.from_branch
@@ -133,15 +134,19 @@ class PullRequests:
             or await self._forge.default_branch(at),
             field="base",
         )
-        new = check_new_pull(NewPull(branch, base, offer.title, offer.text, offer.draft))
-        if await self._forge.commit_of(at, branch) != commit:
-            raise Conflict(_not_pushed(at, branch, commit, git_message), code="not_pushed")
-        for pull in await self._forge.pulls(at, branch):
-            if pull.state is PullState.OPEN and pull.base == base:
-                _check_same(pull, new)
+        new = check_new_pull(_new_pull(sandbox, at, offer, branch=push.branch, base=base))
+        if await self._forge.commit_of(at, push.branch) != push.commit:
+            raise _refusal(sandbox, at, push)
+        for pull in await self._forge.pulls(at, push.branch):
+            own = _began_with(sandbox, at, pull)
+            if pull.state is PullState.OPEN and (own or pull.base == base):
+                if not own:
+                    _check_same(pull, new, offer)
+                pull = replace(pull, commit=push.commit)
+                await self._tell_newer(caller, sandbox, offer.repo, pull)
                 return ForgePull(pull, at.pull_url(pull.number))
         made = await self._forge.open_pull(at, new)
-        await self._tell(caller, sandbox, offer.repo, made)
+        await self._tell(caller, sandbox, "git.pull_opened", offer.repo, made)
         return ForgePull(made, at.pull_url(made.number), existed=False)
 
     async def of(
@@ -179,15 +184,8 @@ class PullRequests:
     async def repositories(self, caller: Principal, secret: str) -> Sequence[str]:
         """Return the https addresses of repositories that a secret of the caller's reaches. Raises
         `NotFound` when there is no such secret for a forge."""
-        async with self._ground.store.read() as rows:
-            entries = await rows.secrets.sealed(caller.org_id, caller.id)
-        for entry in entries:
-            use = entry.secret.use
-            if use.forge is not None and secret in (entry.secret.id, entry.secret.name):
-                at = ForgeRepository(use.forge, use.target, "", "", self._open_token(entry))
-                names = await self._forge.repositories(at)
-                return tuple(f"{use.target}/{name}" for name in names)
-        raise NotFound(f"There is no secret {secret[:80]!r} for a forge: list them to see.")
+        at = await self._tokens.named(caller, secret)
+        return tuple(f"{at.site}/{name}" for name in await self._forge.repositories(at))
 
     async def _place(
         self, caller: Principal, ref: str, number: int
@@ -198,49 +196,65 @@ class PullRequests:
         if not 0 <= number < len(sandbox.repos):
             raise Invalid(f"{sandbox.name} has no repository number {number}.", field="repo")
         repo = sandbox.repos[number]
-        async with self._ground.store.read() as rows:
-            entries = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
-        sealed = {entry.secret.id: entry for entry in entries}
-        for secret in applicable_secrets(
-            (entry.secret for entry in entries), scope_subject(sandbox)
-        ):
-            location = _at_forge(secret, repo)
-            if location is not None:
-                token = self._open_token(sealed[secret.id])
-                return sandbox, repo, ForgeRepository(
-                    location.kind, location.site, location.owner, location.name, token
-                )  # fmt: skip
-        place = repo.repo_url or f"{repo.path}, which came from a checkout,"
-        raise NotFound(
-            f"No secret of this sandbox's owner is for the forge of {place}: set one with `atoll "
-            "secret set FORGE --forge github`.",
-            code="no_forge",
-        )
+        return sandbox, repo, await self._tokens.of_sandbox(sandbox, repo)
 
-    def _open_token(self, entry: Kept) -> str:
-        return self._vault.open(entry.sealed, bound_to(entry.secret))
+    async def _tell_newer(
+        self, caller: Principal, sandbox: Sandbox, number: int, pull: PullRequest
+    ) -> None:
+        """Record that an open pull request has newer commits of the sandbox."""
+        known = (await self._works.one(sandbox)).pull
+        if known is None or (known.repo, known.pull, known.commit) != (
+            number,
+            pull.number,
+            pull.commit,
+        ):
+            await self._tell(caller, sandbox, "git.pull_updated", number, pull)
 
     async def _tell(
-        self, caller: Principal, sandbox: Sandbox, number: int, made: PullRequest
+        self, caller: Principal, sandbox: Sandbox, event_type: str, number: int, pull: PullRequest
     ) -> None:
         payload: dict[str, Json] = {
-            "sandbox_id": sandbox.id,
-            "generation": sandbox.generation,
             "repo": number,
-            "branch": made.branch,
-            "base": made.base,
-            "commit": made.commit,
-            "pull": made.number,
+            "branch": pull.branch,
+            "base": pull.base,
+            "commit": pull.commit,
+            "pull": pull.number,
         }
-        note = Note(sandbox_stream(sandbox.id), "git.pull_opened", payload)
-        await self._events.record(caller, note)
+        await self._log.append(caller, sandbox, event_type, payload)
 
 
-def _check_same(there: PullRequest, new: NewPull) -> None:
-    """Check that an open pull request is as another would be. Raises `Conflict`."""
+def _issue_of(sandbox: Sandbox) -> IssueAddress | None:
+    """Return the address of the issue or pull request that the sandbox's task began with."""
+    issue = None if sandbox.task is None else sandbox.task.issue
+    return None if issue is None else read_issue_address(issue)
+
+
+def _began_with(sandbox: Sandbox, at: ForgeRepository, pull: PullRequest) -> bool:
+    """Report whether the sandbox's task began with this pull request."""
+    issue = _issue_of(sandbox)
+    if issue is None or issue.kind is not IssueKind.PULL or issue.number != pull.number:
+        return False
+    return issue.repo_url.lower() == f"{at.site}/{at.owner}/{at.name}".lower()
+
+
+def _new_pull(
+    sandbox: Sandbox, at: ForgeRepository, offer: PullOffer, *, branch: str, base: str
+) -> NewPull:
+    title, text, issue = offer.title, offer.text, _issue_of(sandbox)
+    if title is None:
+        words = "" if sandbox.task is None else sandbox.task.prompt
+        title = plain_line(words.strip().partition("\n")[0])
+    if issue is not None and issue.kind is IssueKind.ISSUE:
+        text = with_answer(text, issue, at)
+    return NewPull(branch, base, title, text, offer.draft)
+
+
+def _check_same(there: PullRequest, new: NewPull, offer: PullOffer) -> None:
+    """Check that an open pull request is as another would be. What the offer leaves out matches
+    anything. Raises `Conflict`."""
     wanted = (
-        ("title", plain_line(new.title) == there.title),
-        ("text", plain_text(new.text).split() in ([], there.text.split())),
+        ("title", offer.title is None or plain_line(new.title) == there.title),
+        ("text", not offer.text.split() or plain_text(new.text).split() == there.text.split()),
         ("draft", there.draft or not new.draft),
     )
     for field, same in wanted:
@@ -252,35 +266,46 @@ def _check_same(there: PullRequest, new: NewPull) -> None:
             )
 
 
-async def _push_branch(
-    client: RuntimeClient, repo: SandboxRepo, branch: str
-) -> tuple[str, str, str]:
-    """Push a branch. Returns its name, its commit and git's messages. Raises `NotFound`."""
+@dataclass(frozen=True, slots=True)
+class _Push:
+    """A push of a branch. `moved`: it was refused because the remote's branch has other commits.
+    `messages` are git's."""
+
+    branch: str
+    commit: str
+    moved: bool
+    messages: str
+
+
+async def _push_branch(client: RuntimeClient, repo: SandboxRepo, branch: str) -> _Push:
+    """Push a branch; what was not pushed shows at the forge. Raises `NotFound`."""
     ended = await run_inside(client, PUSH, (repo.path, repo.repo_url, branch))
     if ended.code == NOT_A_REPOSITORY:
         raise NotFound(f"{repo.path} in the sandbox is no git repository any more.")
     if ended.code == NO_BRANCH:
         raise NotFound(f"The sandbox has no branch {branch or 'checked out'!r} in {repo.path}.")
     try:
-        name, commit = (part.decode() for part in ended.out.split(b"\0")[:2])
-        return read_branch(name), read_commit(commit), ended.said
+        name, commit, moved = (part.decode() for part in ended.out.split(b"\0")[:3])
+        return _Push(read_branch(name), read_commit(commit), moved == "moved", ended.said)
     except (ValueError, Invalid) as error:
         raise Failed(
             "The sandbox did not say what it pushed: its git or shell is broken."
         ) from error
 
 
-def _at_forge(secret: Secret, repo: SandboxRepo) -> ForgeRepository | None:
-    use = secret.use
-    if use.purpose is not Purpose.FORGE or use.forge is None:
-        return None
-    return repository_at(use.forge, use.target, repo.repo_url)
-
-
-def _not_pushed(at: ForgeRepository, branch: str, commit: str, git_message: str) -> str:
-    more = f" Git said: {git_message}." if git_message else ""
-    return (
-        f"{at.site} does not have {branch} at {commit[:12]}: the push was held or refused.{more} "
-        "A secret lets it out (`atoll secret set REMOTE --git URL --push 'refs/heads/*'`); or pull "
-        "the branch, and push it yourself."
+def _refusal(sandbox: Sandbox, at: ForgeRepository, push: _Push) -> Conflict:
+    """Return why the forge does not have what was pushed, and what to do."""
+    if push.moved:
+        return Conflict(
+            f"{push.branch} at {at.site} has commits that {sandbox.name} does not have, and "
+            f"nothing was overwritten: bring them in with `atoll sync {sandbox.name} --onto "
+            f"{push.branch}`, then try again.",
+            code="target_moved",
+        )
+    more = f" Git said: {push.messages}." if push.messages else ""
+    return Conflict(
+        f"{at.site} does not have {push.branch} at {push.commit[:12]}: the push was held or "
+        f"refused.{more} A secret lets it out (`atoll secret set REMOTE --git URL --push "
+        "'refs/heads/*'`); or pull the branch, and push it yourself.",
+        code="not_pushed",
     )
