@@ -26,6 +26,7 @@ LEFT_OUT: Final = frozenset(
         *("Drives.begin", "Drives.come_back", "Drives.finish", "Execs.forget", "Execs.signal"),
         *("Extensions.findings", "Files.list", "Files.move", "Files.remove"),
         *("Organizations.rename", "OrgInvitations.look", "OverseenSandboxes.destroy"),
+        *("OwnLogins.accept", "OwnLogins.look"),
         *("Ports.close", "Previews.get", "ProviderLogins.begin", "ProviderLogins.end"),
         *("PullRequests.branches", "PullRequests.repositories"),
         *("Pulls.cancel", "Pulls.list", "Pulls.order", "Quotas.set", "Quotas.set_of_member"),
@@ -46,7 +47,9 @@ LEFT_OUT: Final = frozenset(
 JOINED: Final = {
     "DashboardShares": "Dashboards",
     **dict.fromkeys(("Members", "NetworkBounds", "OrgInvitations", "OverseenSandboxes"), _ORG),
-    **dict.fromkeys(("Ownership", "ProviderLogins", "Quotas", "RunningSandboxes"), _ORG),
+    **dict.fromkeys(
+        ("OwnLogins", "Ownership", "ProviderLogins", "Quotas", "RunningSandboxes"), _ORG
+    ),
     **dict.fromkeys(("ServiceAccounts", "WorkerOversight"), _ORG),
     "Ports": "Previews",
     **dict.fromkeys(("Processes", "Pulls", "SandboxNetworks", "Syncs"), "Sandboxes"),
@@ -66,6 +69,9 @@ METHODS: Final = {
     "OrgInvitations.list": "invitations",
     "OrgInvitations.revoke": "uninvite",
     "OverseenSandboxes.list": "oversee",
+    "OwnLogins.end": "unlink_login",
+    "OwnLogins.get": "own_login",
+    "OwnLogins.make": "link_login",
     "Ports.link": "link_port",
     "Ports.list": "ports",
     "Previews.tear_down": "delete",

@@ -61,6 +61,7 @@ from atoll.services.people.invitations import Invitations
 from atoll.services.people.logins import Logins
 from atoll.services.people.memberships import Memberships
 from atoll.services.people.organizations import Organizations
+from atoll.services.people.own_logins import OwnLogins
 from atoll.services.people.ownership import Ownership
 from atoll.services.people.push import PushSubscriptions
 from atoll.services.people.push_delivery import PushDelivery
@@ -129,6 +130,7 @@ class Tenancy:
     team_tokens: TeamTokens
     identity: Identity | None
     cli_logins: CliLogins
+    own_logins: OwnLogins
     shades: Shades
 
 

@@ -209,6 +209,8 @@ OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
     ),
     define_kind("auth.login", "how", "", "Somebody logged in."),
     define_kind("auth.refused", "realm reason", "", "A login at a provider was refused."),
+    define_kind("auth.linked", "login name", "", "A login is the installation's person now."),
+    define_kind("auth.unlinked", "login", "", "A login is the installation's person no more."),
     define_kind("auth.logout", "how", "", "Logins of a person ended."),
     define_kind("secret.set", _VALUED, "provider exposed", "A secret was set."),
     define_kind(

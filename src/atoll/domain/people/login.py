@@ -10,13 +10,18 @@ import hmac
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from atoll.domain.errors import Conflict, NotFound
+from atoll.domain.ids import PrincipalId
+
 SECRET_BYTES = 32
 """The length of a secret, 256 bits: too many to guess, so a plain hash needs no salt and no
 stretching."""
 
 TICKET_LIFE = timedelta(minutes=10)
 SESSION_LIFE = timedelta(days=30)
+LINK_LIFE = timedelta(minutes=10)
 MAX_TICKETS = 32
+MAX_LINKS = 8
 MAX_SESSIONS = 256
 
 GUESS_WINDOW = timedelta(minutes=1)
@@ -57,11 +62,14 @@ class Grant:
 @dataclass(frozen=True, slots=True)
 class LoginBook:
     """Every live ticket and session, oldest first, and the name of the person they are for, empty
-    until they choose one."""
+    until they choose one. `login` is who this person is at a login provider, empty until one of
+    `links` was accepted."""
 
     tickets: tuple[Grant, ...] = ()
     sessions: tuple[Grant, ...] = ()
     name: str = ""
+    links: tuple[Grant, ...] = ()
+    login: PrincipalId = PrincipalId("")  # noqa: RUF009 - a text
 
 
 def _drop_expired(grants: tuple[Grant, ...], now: datetime) -> tuple[Grant, ...]:
@@ -91,6 +99,42 @@ def without_session(book: LoginBook, session: str) -> LoginBook:
     """Return the book after a log-out; the same book when there was no such session."""
     mark = fingerprint(session)
     return replace(book, sessions=tuple(s for s in book.sessions if s.fingerprint != mark))
+
+
+def with_link(book: LoginBook, secret: str, now: datetime) -> LoginBook:
+    """Return the book with one more link for the person's login at a provider, good for 10 minutes;
+    past 8 the oldest are dropped. Raises `Conflict` once there is such a login."""
+    _check_unlinked(book)
+    link = Grant(fingerprint(secret), now + LINK_LIFE)
+    return replace(book, links=(*_drop_expired(book.links, now), link)[-MAX_LINKS:])
+
+
+def check_link(book: LoginBook, secret: str, now: datetime) -> None:
+    """Check that a link can be accepted. Raises `Conflict` once the person has a login, `NotFound`
+    for a link that is unknown, used or too old."""
+    _check_unlinked(book)
+    mark = fingerprint(secret)
+    if not any(link.fingerprint == mark for link in _drop_expired(book.links, now)):
+        raise NotFound(
+            "This link was used, is older than 10 minutes, or is of another Atoll: "
+            "`atoll org link` makes a new one."
+        )
+
+
+def link_login(book: LoginBook, secret: str, login: PrincipalId, now: datetime) -> LoginBook:
+    """Return the book with the person's login at a provider; every link ends. Raises like
+    `check_link`."""
+    check_link(book, secret, now)
+    return replace(book, links=(), login=login)
+
+
+def _check_unlinked(book: LoginBook) -> None:
+    if book.login:
+        raise Conflict(
+            f"{book.name or 'The person'} who runs this Atoll has a login at a provider already. "
+            "`atoll org unlink` ends that, on its machine.",
+            code="linked_already",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,8 @@ class Person:
     """A person by the provider's `issuer` and `subject`, which are never given to another one.
 
     `claimed` are the organizations that the provider's claims made them a member of; `sovereign`,
-    that those claims make them an administrator of the installation.
+    that those claims make them an administrator of the installation. With `local` they are the
+    person who runs it.
     """
 
     id: PrincipalId
@@ -47,6 +48,7 @@ class Person:
     email: str
     claimed: tuple[OrgId, ...] = ()
     sovereign: bool = False
+    local: bool = False
 
 
 @dataclass(frozen=True, slots=True)

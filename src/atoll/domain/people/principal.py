@@ -135,6 +135,12 @@ LOCAL_PERSON = Principal(
 )
 """The one person of single-person mode."""
 
+
+def is_local(caller: Principal) -> bool:
+    """Report whether the caller is the person who runs this installation."""
+    return (caller.org_id, caller.id) == (LOCAL_PERSON.org_id, LOCAL_PERSON.id)
+
+
 SYSTEM = Principal(
     PERSONAL_ORG, PrincipalId("atoll"), ActorKind.AUTOMATION, capabilities=EVERY_CAPABILITY
 )

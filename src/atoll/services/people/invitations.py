@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atoll.domain.errors import Conflict, LimitReached, NotFound
+from atoll.domain.ids import PERSONAL_ORG
 from atoll.domain.people.claims import unique_name
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
 from atoll.domain.people.organization import (
@@ -20,9 +21,9 @@ from atoll.domain.people.organization import (
     invitation_end,
     read_groups,
 )
-from atoll.domain.people.principal import Principal
+from atoll.domain.people.principal import Principal, is_local
 from atoll.services.ground import Ground
-from atoll.services.people.memberships import Memberships, is_local, organization_for
+from atoll.services.people.memberships import Memberships, organization_for
 from atoll.services.people.org_events import invitation_event, member_event, org_stream
 from atoll.services.people.organizations import Membership
 from atoll.services.people.rosters import add_member, check_team
@@ -156,6 +157,9 @@ class Invitations:
                     "provider (docs/run/sign-in.md).",
                     code="not_invited",
                 )
+            person = await rows.people.get(caller.id)
+            if person is not None and person.local and organization.id == PERSONAL_ORG:
+                raise Conflict("You are its owner already.", code="member_already")
             members = await rows.members.of(organization.id)
             member = Member(
                 organization.id,

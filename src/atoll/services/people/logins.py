@@ -28,7 +28,7 @@ from atoll.domain.people.login import (
     without_session,
 )
 from atoll.domain.people.name import printable_name
-from atoll.domain.people.principal import LOCAL_PERSON, Principal
+from atoll.domain.people.principal import LOCAL_PERSON, Principal, is_local
 from atoll.domain.people.rate_limit import client_block
 from atoll.ports import Store, Transaction
 from atoll.ports.clock import Clock
@@ -53,6 +53,9 @@ Recorder = Callable[[Principal, str], Awaitable[None]]
 
 Decide = Callable[[LoginBook], LoginBook]
 """Returns the book after a change."""
+
+Also = Callable[[Transaction, LoginBook], Awaitable[None]]
+"""What else the transaction of a change does, given the book as it was."""
 
 _log = structlog.get_logger(__name__)
 
@@ -125,7 +128,7 @@ class Logins:
         if not self._in_book(mark):
             principal = None if self._people is None else await self._people.by_session(session)
             if principal is not None:
-                return principal
+                return self.person() if is_local(principal) else principal
             await self.look()  # another replica may have begun it a moment ago
         if self._in_book(mark):
             return self.person()
@@ -229,16 +232,29 @@ class Logins:
         """End all sessions of the caller. Raises `Forbidden` for a guest."""
         if caller.guest_access is not None:
             raise Forbidden("a guest has no sessions: leave by logging out")
-        if (caller.org_id, caller.id) == (LOCAL_PERSON.org_id, LOCAL_PERSON.id):
+        local = caller.id == LOCAL_PERSON.id
+        if local:
             await self._change(lambda book: replace(book, sessions=()))
-        elif self._people is not None:
-            await self._people.end_all(caller.id)
+        if self._people is not None:
+            await self._people.end_all(self._book.login if local else caller.id)
 
-    async def _change(self, decide: Decide) -> None:
+    async def book(self) -> LoginBook:
+        """Return the book as it is now."""
+        await self.look()
+        return self._book
+
+    async def change_book(self, decide: Decide, also: Also | None = None) -> None:
+        """Change the book, and do in the same transaction what follows from that. Raises what they
+        do."""
+        await self._change(decide, also)
+
+    async def _change(self, decide: Decide, also: Also | None = None) -> None:
         """Change the stored book in one transaction: of two who use a ticket, one finds it used."""
         async with self._store.begin() as rows:
             version, book = await self._read_newest_book(rows)
             after = decide(book)
+            if also is not None:
+                await also(rows, book)
             if after != book:
                 version = await rows.logins.put(after)
         self._remember(version, after)

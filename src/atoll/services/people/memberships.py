@@ -12,7 +12,7 @@ from atoll.domain.ids import NO_ORG, PERSONAL_ORG, OrgId, PrincipalId
 from atoll.domain.people.capability import SOVEREIGN_ADMIN, Capability
 from atoll.domain.people.front_end import GUEST_ROLE, NamedPrincipal, guest_of_scope
 from atoll.domain.people.organization import PERSONAL, Member, Organization, member_principal
-from atoll.domain.people.principal import LOCAL_PERSON, Principal
+from atoll.domain.people.principal import Principal, is_local
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.journals.shared_reads import Begin, SharedReads
@@ -99,11 +99,6 @@ def no_organization() -> Forbidden:
         "administrator gave you",
         code="no_organization",
     )
-
-
-def is_local(caller: Principal) -> bool:
-    """Report whether the caller is the person who runs this installation."""
-    return (caller.org_id, caller.id) == (LOCAL_PERSON.org_id, LOCAL_PERSON.id)
 
 
 async def organization_for(

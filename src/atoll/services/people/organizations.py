@@ -23,13 +23,13 @@ from atoll.domain.people.organization import (
     read_groups,
     read_slug,
 )
-from atoll.domain.people.principal import LOCAL_PERSON, Principal
+from atoll.domain.people.principal import LOCAL_PERSON, Principal, is_local
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
 from atoll.services.people.departures import Departure, Departures
 from atoll.services.people.logins import Logins
-from atoll.services.people.memberships import Memberships, is_local, organization_for
+from atoll.services.people.memberships import Memberships, organization_for
 from atoll.services.people.org_events import member_event, org_event, org_stream
 from atoll.services.people.rosters import add_member, check_team, one_member
 from atoll.wire.words.events import ActorKind

@@ -11,6 +11,7 @@ from atoll.services.people.identity.provider_logins import ProviderLogins
 from atoll.services.people.identity.refreshes import Refreshes
 from atoll.services.people.invitations import Invitations
 from atoll.services.people.organizations import Organizations
+from atoll.services.people.own_logins import OwnLogins
 from atoll.services.people.ownership import Ownership
 from atoll.services.people.quotas import OrganizationBounds, Quotas
 from atoll.services.people.tokens import TeamTokens
@@ -53,6 +54,13 @@ def build_tenancy(
         team_tokens=TeamTokens(ground),
         identity=build_identity(ground, departures, access),
         cli_logins=CliLogins(ground, credentials.tokens, access.owners, logins=access.logins),
+        own_logins=OwnLogins(
+            ground,
+            memberships,
+            departures,
+            logins=access.logins,
+            sessions=None if access.people is None else access.people.sessions,
+        ),
         shades=Shades(ground, within.policy_push),
     )
 

@@ -16,6 +16,7 @@ from atoll.client.made.people.invitations import (
     OrgInvitationList,
 )
 from atoll.client.made.people.logins import RealmList
+from atoll.client.made.people.own_logins import OwnLink, OwnLogin
 from atoll.client.made.people.ownership import WaitingSandboxList
 from atoll.client.made.people.quotas import BoundsOfNetworks, NetworkBoundsBody, QuotaList
 from atoll.client.made.sandboxes.oversight import OverseenPage, RunningList
@@ -193,6 +194,20 @@ class PlainOrganizations:
         return self._transport.read(
             Member, post("organizations", own, "service-accounts", value=body)
         )
+
+    def own_login(self) -> OwnLogin:
+        """Return the caller's login at a provider. Only the person who runs the installation has
+        one."""
+        return self._transport.read(OwnLogin, get("me", "login"))
+
+    def link_login(self) -> OwnLink:
+        """Make a link, for the caller to open where they have logged in at a provider."""
+        return self._transport.read(OwnLink, post("me", "login"))
+
+    def unlink_login(self) -> None:
+        """End the caller's login at a provider: its sessions end, and who logs in there is
+        somebody else from now on."""
+        self._transport.call(Call("DELETE", api_path("me", "login")))
 
     def give(self, sandbox: str, body: OwnerBody) -> Sandbox:
         """Give the sandbox to another member, with its history. One that runs is stopped first.

@@ -13,12 +13,11 @@ from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId
 from atoll.domain.people.claims import ClaimedPerson, ClaimedRole, unique_name
 from atoll.domain.people.organization import Member, Organization, check_owner_stays
 from atoll.domain.people.person import Person
-from atoll.domain.people.principal import SYSTEM, Principal
+from atoll.domain.people.principal import SYSTEM
 from atoll.domain.people.realm import Realm
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.people.departures import Departure, Departures
-from atoll.services.people.identity.sessions import as_member
 from atoll.services.people.memberships import Memberships
 from atoll.services.people.org_events import member_event, org_stream
 from atoll.services.people.rosters import add_member
@@ -46,9 +45,8 @@ class ClaimedMemberships:
         self._memberships = memberships
         self._departures = departures
 
-    async def apply(self, realm: Realm, claimed: ClaimedPerson) -> Principal:
-        """Return the person that the claims describe, a new one at the first login, as a member of
-        what they joined first."""
+    async def apply(self, realm: Realm, claimed: ClaimedPerson) -> Person:
+        """Return the person that the claims describe, a new one at the first login."""
         async with self._ground.store.begin() as rows:
             known = await rows.people.known(realm.issuer, claimed.subject)
             person = known
@@ -62,7 +60,9 @@ class ClaimedMemberships:
                 )
             change = _Change(person, claimed, set(), [])
             for org, role in await _claimed_organizations(rows, claimed):
-                await self._give(rows, change, org, role)
+                # Who runs the installation is an owner of that one, whatever is claimed.
+                if not (person.local and org.id == PERSONAL_ORG):
+                    await self._give(rows, change, org, role)
             await self._follow(rows, realm, change)
             for org_id in set(person.claimed) - change.kept:
                 await self._take(rows, change, org_id)
@@ -75,9 +75,8 @@ class ClaimedMemberships:
             )
             if after != known:
                 await rows.people.put(after)
-            principal = await as_member(rows, after, OrgId(""))
         await self._settle(after, change)
-        return principal
+        return after
 
     async def _give(
         self, rows: Transaction, change: _Change, within: Organization, role: ClaimedRole

@@ -22,6 +22,7 @@ from atoll.domain.people.person import (
     TICKET_PREFIX,
     LoginTicket,
     PendingLogin,
+    Person,
     own_route,
 )
 from atoll.domain.people.principal import Principal
@@ -173,7 +174,7 @@ class ProviderLogins:
         begun: PendingLogin,
         cookie: str,
         *,
-        person: Principal,
+        person: Person,
         answer: ProviderAnswer,
     ) -> str:
         now = self._ground.clock.now()

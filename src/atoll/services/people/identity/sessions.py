@@ -5,13 +5,13 @@ is logged in. What a person may do follows from their membership now.
 """
 
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from atoll.domain.errors import NotFound
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
-from atoll.domain.people.organization import member_principal
+from atoll.domain.people.organization import Member, member_principal
 from atoll.domain.people.person import (
     SEEN_EVERY,
     LoginTicket,
@@ -21,7 +21,7 @@ from atoll.domain.people.person import (
     newcomer,
     printable_agent,
 )
-from atoll.domain.people.principal import Principal
+from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.people.realm import Realm
 from atoll.ports import Transaction
 from atoll.ports.vault import Sealed
@@ -103,7 +103,7 @@ class PersonSessions:
         """Return the caller's standing sessions, oldest first."""
         now = self._ground.clock.now()
         async with self._ground.store.read() as rows:
-            sessions = await rows.person_sessions.of(caller.id)
+            sessions = await rows.person_sessions.of(await _login_of(rows, caller))
         return [session for session in sessions if session.ends_at(self.lives.idle) > now]
 
     async def end_one(self, caller: Principal, session_id: str) -> None:
@@ -130,7 +130,9 @@ class PersonSessions:
             org = await rows.organizations.get(ref)
             member = None
             if session is not None and org is not None:
-                member = await rows.members.get(org.id, session.person)
+                person = await rows.people.get(session.person)
+                members = [] if person is None else await _memberships(rows, person)
+                member = next((one for one in members if one.org_id == org.id), None)
             if session is None or member is None:
                 raise NotFound(f"You are no member of {ref[:80]!r}: list yours to see.")
             await rows.person_sessions.choose(session.id, member.org_id)
@@ -153,10 +155,30 @@ async def _principal(rows: Transaction, session: PersonSession) -> Principal | N
 
 async def as_member(rows: Transaction, person: Person, org_id: OrgId) -> Principal:
     """Return a person as a member of this organization, else of the one they joined first, else as
-    a newcomer."""
-    memberships = await rows.members.memberships(person.id)
+    a newcomer. Who runs the installation is its person."""
+    memberships = await _memberships(rows, person)
     chosen = [membership for membership in memberships if membership.org_id == org_id]
+    if person.local and (not chosen or org_id == LOCAL_PERSON.org_id):
+        return replace(LOCAL_PERSON, name=person.name)
     best = chosen or sorted(memberships, key=lambda membership: membership.since)
     if not best:
         return newcomer(person)
-    return member_principal(best[0], interactive=True, sovereign=person.sovereign)
+    sovereign = person.sovereign or person.local
+    return member_principal(best[0], interactive=True, sovereign=sovereign)
+
+
+async def _memberships(rows: Transaction, person: Person) -> Sequence[Member]:
+    """Return the memberships of a person; who runs the installation has those of its person,
+    too."""
+    own = await rows.members.memberships(person.id)
+    if not person.local:
+        return own
+    local = await rows.members.memberships(LOCAL_PERSON.id)
+    taken = {member.org_id for member in local}
+    return [*local, *(member for member in own if member.org_id not in taken)]
+
+
+async def _login_of(rows: Transaction, caller: Principal) -> PrincipalId:
+    """Return the person at the provider who the caller is."""
+    book = await rows.logins.newer(0) if caller.id == LOCAL_PERSON.id else None
+    return caller.id if book is None or not book[1].login else book[1].login

@@ -16,11 +16,11 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from atoll.domain.errors import AtollError, Invalid, NotFound, Unauthenticated, Unavailable
-from atoll.domain.people.principal import CallOrigin, Principal
+from atoll.domain.people.principal import CallOrigin, Principal, is_local
 from atoll.services.journals.shared_reads import Begin, SharedReads
 from atoll.services.people.bearers import Bearers
 from atoll.services.people.logins import Logins
-from atoll.services.people.memberships import Memberships, is_local
+from atoll.services.people.memberships import Memberships
 from atoll.services.people.shares import Shares
 from atoll.services.people.tokens import parent_of
 from atoll.surfaces.http.server.connections.pending_connections import KNOWN

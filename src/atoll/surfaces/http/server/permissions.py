@@ -61,6 +61,7 @@ NEWCOMER_PATHS: Final = frozenset(
         *("/auth/me", "/v1/me", "/auth/logout", "/auth/logout/everywhere"),
         *("/v1/me/sessions", "/v1/me/sessions/{session}", "/v1/me/organization"),
         *("/v1/invitations/accept", "/v1/invitations/look"),
+        *("/v1/me/login/accept", "/v1/me/login/look"),
     }
 )
 """The routes of a person who has logged in and is a member of nothing."""

@@ -14,9 +14,8 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from atoll.domain.errors import LimitReached
-from atoll.domain.people.principal import Principal
+from atoll.domain.people.principal import Principal, is_local
 from atoll.domain.people.rate_limit import Bucket, Permit, RateLimit, request
-from atoll.services.people.memberships import is_local
 from atoll.surfaces.http.server.problems import problem, refuse
 
 MAX_CALLERS: Final = 10_000

@@ -27,6 +27,7 @@ INVITED = {
 OIDC = {"mode": "oidc", "realms": [{"realm": "r", "name": "R", "login_path": "/auth/oidc/r/login"}]}
 LOCAL = {"mode": "local", "realms": []}
 LINK = "https://atoll.example/#join=s"
+OWN_LINK = "https://atoll.example/#link=s"
 MADE = {**INVITED, "secret": "s", "url": LINK}
 LEFT = {
     "sandbox_id": "sb_1",
@@ -50,6 +51,7 @@ CALLS: list[tuple[str, tuple[str, ...], str, Any, Any]] = [
     ("leave", ("--yes",), f"POST {BASE}/leave", None, ""),
     ("service-account", ("deploy",), f"POST {BASE}/service-accounts", BOB, "svc_1"),
     ("waiting", (), f"GET {BASE}/waiting-sandboxes", {"sandboxes": [LEFT]}, "sb_1"),
+    ("link", (), "POST /v1/me/login", {"url": OWN_LINK, "expires_in": 600}, OWN_LINK),
     ("members", ("--org", "other"), "GET /v1/organizations/other/members", {"members": []}, ""),
 ]
 
@@ -154,3 +156,14 @@ def test_secret_of_an_invitation_comes_from_stdin_and_never_from_the_command_lin
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     assert "nothing came: pipe the link in" in cli("org", "join").err
     assert cli("org", "join", "the-secret").code != 0
+
+
+def test_login_is_ended_once_it_was_named(cli: Cli, server: Scripted) -> None:
+    own = {"linked": True, "name": "Ada", "email": "ada@example.org"}
+    _give(server, "GET /v1/me/login", own)
+    _give(server, "DELETE /v1/me/login", None)
+    assert "ada@example.org is somebody else" in cli("org", "unlink", "--yes").err
+    assert len(server.requests("DELETE", "/v1/me/login")) == 1
+    _give(server, "GET /v1/me/login", {"linked": False, "name": "", "email": ""})
+    assert "you have no login at a provider" in cli("org", "unlink", "--yes").err
+    assert len(server.requests("DELETE", "/v1/me/login")) == 1

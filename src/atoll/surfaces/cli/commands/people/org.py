@@ -63,7 +63,8 @@ def create(invocation: Invocation, slug: str, *, name: str | None, as_json: bool
         return
     say(made.slug)
     note("you are its owner; invite people with `atoll org invite`")
-    _note_missing_provider(organizations)
+    if not _note_missing_provider(organizations):
+        note("log in at your provider and stay the same person with `atoll org link`")
 
 
 @needs("org.read")
@@ -316,6 +317,41 @@ def waiting(invocation: Invocation, *, org: str | None, as_json: bool) -> None:
         for sandbox in listing.sandboxes
     ]
     show_table(("SANDBOX", "NAME", "STATE", "OF", "EXPIRES"), rows)
+
+
+@needs("system.manage")
+@command.command("link")
+@json_option()
+@pass_invocation
+def link(invocation: Invocation, *, as_json: bool) -> None:
+    """Print a link by which your login at a provider is you."""
+    made = _organizations(invocation).link_login()
+    if as_json:
+        show_json(made.value)
+        return
+    say(made.url)
+    minutes = made.expires_in // 60
+    note(f"open it within {minutes} minutes, log in at your provider, and confirm that it is you")
+    if made.local_only:
+        note(LOCAL_ONLY)
+
+
+@needs("system.manage")
+@command.command("unlink")
+@yes_option()
+@pass_invocation
+def unlink(invocation: Invocation, *, yes: bool) -> None:
+    """End your login at a provider; what is yours stays yours."""
+    organizations = _organizations(invocation)
+    login = organizations.own_login()
+    if not login.linked:
+        note("you have no login at a provider")
+        return
+    who = login.email or login.name
+    if not confirm(f"End your login as {who}, and its sessions?", yes=yes):
+        raise click.Abort
+    organizations.unlink_login()
+    note(f"{who} is somebody else from now on")
 
 
 def _note_missing_provider(organizations: Organizations) -> bool:
