@@ -31,6 +31,7 @@ import {
   InboxPage,
   Invited,
   Joining,
+  Linking,
   LoggedOut,
   Newcomer,
   NotificationsPage,
@@ -46,6 +47,7 @@ import { useShortcuts } from './shortcuts';
 import { perform, type Act } from './state/acts';
 import { foldRail, railFolded } from './terminal/layout/layouts';
 import { joining } from './state/joining';
+import { linking } from './state/linking';
 import { login, logOut, type Login } from './state/login';
 import { goTo, route, type PlainPage, type Route } from './state/route';
 import { connected, followSandboxes, sandboxes } from './state/sandboxes';
@@ -66,20 +68,24 @@ type Over =
 
 export function App() {
   const who = useStore(login);
-  const invitation = useStore(joining);
   return (
     <>
-      {who.is === 'in' && invitation === null && <Shell />}
-      {(who.is === 'in' || who.is === 'newcomer') && invitation !== null && (
-        <Joining key={invitation} secret={invitation} />
-      )}
-      {who.is === 'newcomer' && invitation === null && <Newcomer name={who.name} />}
+      {(who.is === 'in' || who.is === 'newcomer') && <Inside who={who} />}
       {who.is === 'invited' && <Invited key={who.ticket} ticket={who.ticket} why={who.why} />}
       {who.is === 'guest' && <Visit who={who} />}
       <Outside who={who} />
       <Notices />
     </>
   );
+}
+
+/** What is shown to those who have logged in: what a link of theirs opens comes first. */
+function Inside({ who }: { readonly who: Extract<Login, { is: 'in' | 'newcomer' }> }) {
+  const invitation = useStore(joining);
+  const link = useStore(linking);
+  if (invitation !== null) return <Joining key={invitation} secret={invitation} />;
+  if (link !== null) return <Linking key={link} secret={link} />;
+  return who.is === 'in' ? <Shell /> : <Newcomer name={who.name} />;
 }
 
 /** What is shown to those who are not in. */

@@ -28,6 +28,7 @@ export const WorkersPage = later(
 export const GuestRoom = later(
   async () => (await import('./components/people/GuestRoom')).GuestRoom,
 );
+export const Linking = later(async () => (await import('./components/people/Linking')).Linking);
 export const Joining = later(async () => (await import('./components/people/Joining')).Joining);
 export const AccountPage = later(
   async () => (await import('./components/account/AccountPage')).AccountPage,

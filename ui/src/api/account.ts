@@ -16,6 +16,11 @@ export type WaitingCliLogin = Schemas['WaitingCliLoginView'];
 /** A browser that is logged in. */
 export type Session = Schemas['MySessionView'];
 
+/** One's login at a provider, for who runs the installation. */
+export type OwnLogin = Schemas['OwnLoginView'];
+/** Whom a link makes of the caller, and by which login. */
+export type OwnLinkOffer = Schemas['OwnLinkOffer'];
+
 /** More tokens of a team are not listed at once. */
 const MOST_TOKENS = 5000;
 
@@ -30,6 +35,18 @@ export const accountApi = {
     await call('POST', 'auth/logout/everywhere');
     keepKey('person', null);
   },
+
+  /** A list of one. */
+  ownLogin: async (): Promise<readonly OwnLogin[]> => [
+    (await call('GET', 'v1/me/login')) as OwnLogin,
+  ],
+  /** The secret of a new link. */
+  makeLink: async (): Promise<string> =>
+    ((await call('POST', 'v1/me/login')) as Schemas['OwnLinkView']).secret,
+  endOwnLogin: () => call('DELETE', 'v1/me/login'),
+  lookAtLink: (secret: string) =>
+    call('POST', 'v1/me/login/look', { secret }) as Promise<OwnLinkOffer>,
+  acceptLink: (secret: string) => call('POST', 'v1/me/login/accept', { secret }),
 
   waitingCli: (code: string) =>
     call('GET', `auth/cli/${encodeURIComponent(code)}`) as Promise<WaitingCliLogin>,

@@ -2402,6 +2402,38 @@ export interface components {
             readonly torn_down: components["schemas"]["WorkerRemovalView"] | null;
             readonly worker_id: string;
         };
+        /** @description The secret of a link. */
+        readonly OwnLinkBody: {
+            readonly secret: string;
+        };
+        /**
+         * @description The person that the caller becomes by a link, and the login by which they do: its name and
+         *     email.
+         */
+        readonly OwnLinkOffer: {
+            readonly email: string;
+            readonly name: string;
+            readonly person: string;
+        };
+        /**
+         * @description A new link, valid once within `expires_in` seconds. `secret`, and the link `url` with it, are
+         *     returned only once. `local_only` when no other machine can open the link.
+         */
+        readonly OwnLinkView: {
+            readonly expires_in: number;
+            readonly local_only: boolean;
+            readonly secret: string;
+            readonly url: string;
+        };
+        /**
+         * @description Whether the caller has a login at a provider, and by which name and email its provider knows
+         *     them.
+         */
+        readonly OwnLoginView: {
+            readonly email: string;
+            readonly linked: boolean;
+            readonly name: string;
+        };
         /**
          * @description The resources a runtime itself uses: memory in bytes, processes and threads, each with its
          *     limit; null is not counted or not bounded.

@@ -10,6 +10,7 @@ import { BACK, finishConsent, takeConsent } from './team/consent';
 import { forgetChoices } from './tasks/choices';
 import { forgetDrafts } from './drafts';
 import { JOIN, takeInvitation } from './joining';
+import { OWN_LINK, takeLink } from './linking';
 import { loadRealms, realms } from './realms';
 import { go, goTo, hashOf, parse, route } from './route';
 import { Store } from './store';
@@ -66,6 +67,7 @@ export async function begin(): Promise<void> {
     return;
   }
   takeInvitation();
+  takeLink();
   if (takeConsent()) showPlace('secrets');
   const ticket = LINK.exec(location.hash)?.[1];
   // Out of the address bar and the history before anything else can fail.
@@ -205,5 +207,5 @@ onLoggedOut(() => {
 });
 
 window.addEventListener('hashchange', () => {
-  if ([LINK, SHARE, JOIN, BACK].some((one) => one.test(location.hash))) void begin();
+  if ([LINK, SHARE, JOIN, OWN_LINK, BACK].some((one) => one.test(location.hash))) void begin();
 });

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { login, rename } from '../../state/login';
+import { realms } from '../../state/realms';
 import { useStore } from '../../state/store';
 import { leave } from '../../state/team/entering';
 import { roleName, stayWords, type Team } from '../../state/team/rights';
@@ -12,14 +13,19 @@ import { Avatar } from '../parts/Avatar';
 import { Confirm } from '../parts/Dialog';
 import { Page } from '../parts/Page';
 import { DriveSection } from '../drive/DriveSection';
+import { OwnLogin } from './OwnLogin';
 import { Sessions } from './Sessions';
 import { Tokens } from './Tokens';
 
 const MAX_NAME = 64;
 
+/** The id of the person who runs the installation. */
+const LOCAL = 'person';
+
 export function AccountPage({ onMenu }: { readonly onMenu: () => void }) {
   const who = useStore(login);
   const ours = useStore(team);
+  const { mode } = useStore(realms);
   const name = who.is === 'in' ? who.name : '';
   return (
     <Page title={t`Your account`} onMenu={onMenu}>
@@ -37,6 +43,7 @@ export function AccountPage({ onMenu }: { readonly onMenu: () => void }) {
         </div>
       </section>
       <DriveSection />
+      {ours?.me === LOCAL && mode === 'oidc' && <OwnLogin />}
       <Sessions />
       <Tokens role={ours?.organization.role ?? 'owner'} />
     </Page>

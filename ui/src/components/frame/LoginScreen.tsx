@@ -2,6 +2,7 @@
 
 import { t } from '../../language/t';
 import { joining } from '../../state/joining';
+import { linking } from '../../state/linking';
 import { loginAddress, type Realm } from '../../state/realms';
 import { hashOf, route } from '../../state/route';
 import { useStore } from '../../state/store';
@@ -15,18 +16,19 @@ interface LoginScreenProps {
 
 export function LoginScreen({ realms, why, ended }: LoginScreenProps) {
   const invited = useStore(joining) !== null;
+  const links = useStore(linking) !== null;
   const back = hashOf(useStore(route));
   return (
     <main className="welcome">
       <div className="welcome-card">
         <Mark />
-        <h1>{titleOf(invited, ended)}</h1>
+        <h1>{titleOf(invited, links, ended)}</h1>
         {why !== null && (
           <p className="welcome-why" role="alert">
             {why}
           </p>
         )}
-        <p>{leadOf(invited, back)}</p>
+        <p>{leadOf(invited, links, back)}</p>
         <ul className="welcome-realms" aria-label={t`Ways to log in`}>
           {realms.map((realm) => (
             <li key={realm.realm}>
@@ -48,13 +50,15 @@ export function LoginScreen({ realms, why, ended }: LoginScreenProps) {
   );
 }
 
-function titleOf(invited: boolean, ended: boolean): string {
+function titleOf(invited: boolean, links: boolean, ended: boolean): string {
   if (invited) return t`You are invited to a team`;
+  if (links) return t`Log in, and stay who you are`;
   return ended ? t`You are logged out` : t`Log in to Atoll`;
 }
 
-function leadOf(invited: boolean, back: string): string {
+function leadOf(invited: boolean, links: boolean, back: string): string {
   if (invited) return t`Log in to see the invitation. Nothing is accepted by that.`;
+  if (links) return t`Log in once at your provider. Then confirm that the login is you.`;
   if (back !== '#/') return t`Log in, and you are back where you were.`;
   return t`You log in with your organization. Atoll itself has no passwords.`;
 }

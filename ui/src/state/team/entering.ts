@@ -14,6 +14,7 @@ import { movePush } from '../attention/push';
 import { workerOf } from '../attention/tell';
 import { forgetDrafts } from '../drafts';
 import { forgetInvitation } from '../joining';
+import { forgetLink } from '../linking';
 import { login } from '../login';
 
 /** What is said once the page is there again. */
@@ -33,6 +34,12 @@ export async function acceptInvitation(secret: string): Promise<void> {
   await workIn(id, t`You are a member of ${name}.`);
 }
 
+/** Has this login be the person who runs the installation, and goes on as that person. */
+export async function becomePerson(secret: string): Promise<void> {
+  await movePush(() => accountApi.acceptLink(secret));
+  await startOver(t`This login is you from now on.`);
+}
+
 /** Leaves an organization; those who are in another one go on there. */
 export async function leave(organization: string, name: string): Promise<void> {
   await movePush(() => teamApi.leave(organization));
@@ -49,6 +56,7 @@ async function startOver(words: string): Promise<void> {
 async function begin(): Promise<void> {
   login.set({ is: 'checking' });
   forgetInvitation();
+  forgetLink();
   forgetDrafts();
   document.title = titleOf(0, null);
   showBadge(0);

@@ -142,6 +142,8 @@ class ScriptedTeam:
             web.patch("/v1/me", self._rename),
             web.put("/v1/me/organization", self._choose),
             web.get("/v1/me/sessions", self._sessions),
+            web.get("/v1/me/login", self._own_login),
+            web.post("/v1/me/login/look", self._look_at_link),
             web.delete("/v1/me/sessions/{session}", self._end_session),
             web.post("/auth/logout/everywhere", self._logout_everywhere),
             web.get("/auth/cli/{code}", self._waiting_cli),
@@ -239,6 +241,12 @@ class ScriptedTeam:
         gone = request.match_info["token"]
         self.tokens = [one for one in self.tokens if one["id"] != gone]
         return web.Response(status=204)
+
+    async def _own_login(self, _: web.Request) -> web.Response:
+        return web.json_response({"linked": False, "name": "", "email": ""})
+
+    async def _look_at_link(self, _: web.Request) -> web.Response:
+        return web.json_response({"person": "Ann", "name": "Ann Ray", "email": "ann@example.org"})
 
     async def _look(self, request: web.Request) -> web.StreamResponse:
         await self._note(request)
