@@ -76,7 +76,8 @@ def test_permission_is_asked_by_protocol_with_its_options() -> None:
 
 def test_question_of_an_agent_is_answered_in_words() -> None:
     asked = card(CardKind.QUESTION, title="The agent asks", text="Which?", answerable=True)
-    assert step(FIRST, replace(WAITING, asked=asked), "t1").words is True
+    status = step(FIRST, replace(WAITING, asked=asked), "t1")
+    assert (status.words, status.question) == (True, "Which?")
 
 
 def test_question_at_a_terminal_has_no_options() -> None:

@@ -191,4 +191,4 @@ async def test_question_at_a_terminal_that_two_sources_report_is_one_call() -> N
     one.session.heard([own], turns=False)
     assert one.kinds == ["working", "needs_you", "needs_you"]
     assert [entry["begins"] for entry in one.entries] == [True, True, False]
-    assert one.entries[-1]["question"] == "The agent asks A?"
+    assert one.entries[-1]["question"] == "A?"

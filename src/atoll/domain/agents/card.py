@@ -15,6 +15,8 @@ MAX_TEXT = 64 * 1024
 MAX_TITLE = 300
 MAX_OPTIONS = 16
 MAX_DATA_TEXT = 8 * 1024
+QUESTION_TITLE = "The agent asks"
+"""The title of a question that has none of its own."""
 
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
 
@@ -112,3 +114,8 @@ class Interrupted(msgspec.Struct, frozen=True):
 
 AgentReport: TypeAlias = Draft | Began | Worked | Yielded | Ended | Interrupted
 """The reports that a translator makes of one message."""
+
+
+def own_title(title: str, text: str) -> str:
+    """Return the title of a question; an empty one where its text says all."""
+    return "" if title == QUESTION_TITLE and text else title

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from atoll.domain.agents.card import Card, CardKind, CardState
+from atoll.domain.agents.card import Card, CardKind, CardState, own_title
 from atoll.domain.terminals.softlock import AgentState, Work
 from atoll.domain.unseen import is_unseen
 from atoll.wire.contract.agents import StatusKind, StatusOption, StatusRecord
@@ -185,7 +185,8 @@ def _with_question(status: StatusRecord, asked: Card | None) -> StatusRecord:
     if asked is None:
         return replace(status, question="", card="", answer="", options=(), words=False)
     by_protocol = asked.data.get("answerable") is True
-    question = asked.title if asked.kind is CardKind.STATUS else f"{asked.title} {asked.text}"
+    title = own_title(asked.title, asked.text)
+    question = asked.title if asked.kind is CardKind.STATUS else f"{title} {asked.text}"
     return replace(
         status,
         question=line_of(question, MAX_QUESTION),

@@ -11,6 +11,7 @@ control characters.
 import hashlib
 from dataclasses import dataclass
 
+from atoll.domain.agents.card import own_title
 from atoll.domain.approvals.approval import (
     Approval,
     CommandAsk,
@@ -237,7 +238,8 @@ _LABELS = {
 def _card_lines(card: CardRecord) -> tuple[str, ...]:
     """Return a card's title and text, line by line; says how much is left out."""
     text = card.text.splitlines()
-    lines = [spelled_out(card.title), *(spelled_out(line) for line in text[:MAX_LINES])]
+    title = own_title(card.title, card.text)
+    lines = [spelled_out(title), *(spelled_out(line) for line in text[:MAX_LINES])]
     if card.cut or len(text) > MAX_LINES:
         lines.append("… (this is not all: look at its card)")
     return tuple(line for line in lines if line)

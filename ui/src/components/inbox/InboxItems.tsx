@@ -43,7 +43,7 @@ export function Item({ item }: { readonly item: InboxItem }) {
   return (
     <>
       <Head item={item} />
-      <Lines lines={item.lines} />
+      {isQuestion(item) ? <Words lines={item.lines} /> : <Lines lines={item.lines} />}
       <div className="asking-acts">
         {item.options.map(({ id, label }) => (
           <button
@@ -182,6 +182,25 @@ function OpenButton({ item }: { readonly item: InboxItem }) {
     >
       {by === 'terminal' ? t`Answer at its terminal` : t`Open`}
     </button>
+  );
+}
+
+/** An agent's question, whose answers allow nothing: words, not what exactly will be done. */
+function isQuestion({ kind, by, options }: InboxItem): boolean {
+  return (
+    kind === 'agent' &&
+    by === 'protocol' &&
+    !options.some(({ effect }) => effect === 'allow' || effect === 'deny')
+  );
+}
+
+function Words({ lines }: { readonly lines: readonly string[] }) {
+  return (
+    <div className="asking-words">
+      {lines.map((line, i) => (
+        <p key={i}>{line}</p>
+      ))}
+    </div>
   );
 }
 

@@ -7,6 +7,7 @@ import msgspec
 
 from atoll.domain.agents.acp.forms import read_form, read_questions
 from atoll.domain.agents.card import (
+    QUESTION_TITLE,
     AgentReport,
     Began,
     CardKind,
@@ -207,7 +208,7 @@ class AcpCards:
             id=f"approval:{request}",
             kind=CardKind.QUESTION,
             state=CardState.PENDING,
-            title="The agent asks",
+            title=QUESTION_TITLE,
             text=form.card_text,
             options=form.options,
             data={"answerable": True, "for": about},

@@ -5,6 +5,7 @@ requests permissions. Tools are read by `claude_code.tools`.
 """
 
 from atoll.domain.agents.card import (
+    QUESTION_TITLE,
     AgentReport,
     Began,
     CardKind,
@@ -233,7 +234,7 @@ class ClaudeCards:
                 id=f"approval:{name}",
                 kind=CardKind.QUESTION,
                 state=CardState.PENDING,
-                title="The agent asks",
+                title=QUESTION_TITLE,
                 text=questions(given),
                 options=question_options(given),
                 data={"answerable": True},

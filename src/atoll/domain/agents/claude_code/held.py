@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from atoll.domain.agents.card import CardKind, Value
+from atoll.domain.agents.card import QUESTION_TITLE, CardKind, Value
 from atoll.domain.agents.claude_code.tools import tool_card
 from atoll.domain.agents.lenient_json import Message, read_object, read_objects, read_text
 from atoll.domain.agents.terminal_question import (
@@ -24,7 +24,7 @@ _OVER = re.compile(
     r'"tool_name"\s*:\s*"([^"\\\x00-\x1f]{1,80})"\s*,\s*"tool_input"\s*:\s*(.*)',
     re.DOTALL,
 )
-_ASKS = "AskUserQuestion"
+_QUESTION_TOOL = "AskUserQuestion"
 _SHOWN: Mapping[CardKind, frozenset[str]] = {
     CardKind.BASH: frozenset({"command", "description"}),
     CardKind.DIFF: frozenset({
@@ -47,7 +47,7 @@ class ClaudeHeld:
         tool, given = read_text(message, "tool_name"), read_object(message, "tool_input")
         if read_text(message, "hook_event_name") != "PermissionRequest" or not tool:
             return None
-        if tool != _ASKS:
+        if tool != _QUESTION_TOOL:
             return permission(card_id, f"Allow {tool}?", _spell_input(tool, given))
         asked = question_parts(given)
         if (
@@ -56,7 +56,7 @@ class ClaudeHeld:
             or len(asked) > MAX_PARTS
         ):
             return None
-        return TerminalQuestion(card_id, CardKind.QUESTION, "The agent asks", asked)
+        return TerminalQuestion(card_id, CardKind.QUESTION, QUESTION_TITLE, asked)
 
     def reply(self, message: Message, question: TerminalQuestion) -> Mapping[str, object]:
         """Return the decision, with the answers where the agent asked."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from atoll.domain.agents.card import CardKind, CardState, Draft, Option
+from atoll.domain.agents.card import QUESTION_TITLE, CardKind, CardState, Draft, Option
 from atoll.domain.agents.lenient_json import (
     Message,
     read_object,
@@ -48,7 +48,7 @@ def tool_card(block: Message) -> Draft:
             card_id,
             CardKind.QUESTION,
             CardState.PENDING,
-            title="The agent asks",
+            title=QUESTION_TITLE,
             text=questions(given),
             options=question_options(given),
             data={"answerable": False},

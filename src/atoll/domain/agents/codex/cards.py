@@ -5,6 +5,7 @@ An instance translates one conversation. `codex exec --json` and rollout files a
 """
 
 from atoll.domain.agents.card import (
+    QUESTION_TITLE,
     AgentReport,
     Began,
     CardKind,
@@ -167,7 +168,7 @@ def _question(request: str, params: Message) -> Draft:
         id=f"approval:{request}",
         kind=CardKind.QUESTION,
         state=CardState.PENDING,
-        title=read_text(first, "header") or "The agent asks",
+        title=read_text(first, "header") or QUESTION_TITLE,
         text="\n".join(read_text(question, "question") for question in asked),
         options=tuple(Option(label, label) for label in labels if label),
         data={"answerable": True, "question": read_text(first, "id")},

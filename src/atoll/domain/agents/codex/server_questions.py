@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from atoll.domain.agents.card import CardKind, Draft, Option, Value
+from atoll.domain.agents.card import QUESTION_TITLE, CardKind, Draft, Option, Value
 from atoll.domain.agents.codex.cards import DECISIONS
 from atoll.domain.agents.codex.items import command_text, item_card
 from atoll.domain.agents.conversation import Outgoing
@@ -154,7 +154,7 @@ class CodexServerQuestions:
                 whole = len(asked) == len(read_objects(params, "questions")) <= MAX_PARTS
                 if not asked or not whole or _is_secret(params):
                     return None
-                return TerminalQuestion(name, CardKind.QUESTION, "The agent asks", asked)
+                return TerminalQuestion(name, CardKind.QUESTION, QUESTION_TITLE, asked)
             case _:
                 return None
 

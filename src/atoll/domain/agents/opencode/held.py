@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from atoll.domain.agents.card import CardKind, Option, Value
+from atoll.domain.agents.card import QUESTION_TITLE, CardKind, Option, Value
 from atoll.domain.agents.lenient_json import Message, read_object, read_objects, read_text
 from atoll.domain.agents.terminal_question import (
     MAX_PARTS,
@@ -36,7 +36,7 @@ class OpencodeHeld:
                 return None
             if len(asked) > MAX_PARTS:
                 return None
-            return TerminalQuestion(card_id, CardKind.QUESTION, "The agent asks", asked)
+            return TerminalQuestion(card_id, CardKind.QUESTION, QUESTION_TITLE, asked)
         permission = read_text(request, "permission")
         if not permission:
             return None
