@@ -33,6 +33,7 @@ import {
   Joining,
   Linking,
   LoggedOut,
+  MergeDialog,
   Newcomer,
   NotificationsPage,
   SandboxView,
@@ -56,6 +57,7 @@ import { useStore } from './state/store';
 import { tellShade } from './state/theme';
 import { mayOversee, mayWork } from './state/team/rights';
 import { team } from './state/team/team';
+import { merging } from './state/work/acts';
 
 type Sandboxes = readonly Sandbox[];
 
@@ -129,7 +131,8 @@ function Shell() {
   const onPalette = useCallback(() => setOver({ is: 'palette' }), []);
   const onMenu = (): void => setMenu(true);
   useEffect(() => paletteAsked.subscribe(onPalette), [onPalette]);
-  useShortcuts(useStore(composing) === null && over === null, {
+  const covered = useCovered();
+  useShortcuts(!covered && over === null, {
     onPalette,
     onTask: () => works && beginTask(),
     onNew: () => works && compose(),
@@ -177,10 +180,21 @@ function Shell() {
       <Offline />
       <Attention name={sandbox?.name ?? null} />
       {works && <ComposerDialog />}
+      <Merging />
       <ProjectDialog />
       <Above over={over} setOver={setOver} place={{ sandbox, list: list ?? [], onAct, onHome }} />
     </div>
   );
+}
+
+/** Whether a dialog that opens from anywhere lies over the page. */
+function useCovered(): boolean {
+  const merges = useStore(merging) !== null;
+  return useStore(composing) !== null || merges;
+}
+
+function Merging() {
+  return useStore(merging) === null ? null : <MergeDialog />;
 }
 
 /** The page that is shown: one person's home has neither account nor team. */

@@ -16,6 +16,7 @@ import { mayManage, mayOversee, mayWork } from './state/team/rights';
 import { team } from './state/team/team';
 import { standingOf } from './state/standing';
 import { setTheme, shade, toggleTheme } from './state/theme';
+import { doWork, workActsOf, workActWords } from './state/work/acts';
 
 interface Place {
   readonly sandbox: Sandbox | null;
@@ -93,6 +94,13 @@ export function commandsOf(place: Place): readonly Command[] {
       note: [standingOf(one).words, repoWords(one)].filter(Boolean).join(' · '),
       icon: one.agent === null ? 'terminal' : 'agent',
       run: () => go(one.sandbox_id),
+    })),
+    ...list.filter(isAway).map((one): Command => ({
+      id: `revive ${one.sandbox_id}`,
+      words: t`Revive ${one.name}`,
+      note: [t`Archived`, repoWords(one)].filter(Boolean).join(' · '),
+      icon: 'revive',
+      run: () => void doWork(one, 'revive'),
     })),
     {
       id: 'rail',
@@ -173,6 +181,13 @@ function ofSandbox({ sandbox, onAct, onHome }: Place): readonly Command[] {
     ...(isLive(sandbox) && mayWork(team.get()) ? terminals : []),
     { id: 'log', words: t`Show the log`, note: name, icon: 'log', run: () => go(id, 'log') },
     ...(comesHome(sandbox) && mayManage(team.get(), sandbox) ? [home] : []),
+    ...(mayManage(team.get(), sandbox) ? workActsOf(sandbox) : []).map((act): Command => ({
+      id: act,
+      words: workActWords()[act],
+      note: name,
+      icon: act,
+      run: () => void doWork(sandbox, act),
+    })),
     ...(mayManage(team.get(), sandbox) ? actsOf(sandbox) : []).map((act): Command => ({
       id: act,
       words: t`${actWords()[act]} this sandbox`,
@@ -181,6 +196,11 @@ function ofSandbox({ sandbox, onAct, onHome }: Place): readonly Command[] {
       run: () => onAct(act),
     })),
   ];
+}
+
+/** Whether it is archived, and the reader's to revive. */
+function isAway(sandbox: Sandbox): boolean {
+  return sandbox.archived_at !== null && mayManage(team.get(), sandbox);
 }
 
 /** The pages that one person's home does not have. */

@@ -45,6 +45,10 @@ export const HomeDialog = later(
   async () => (await import('./components/home/HomeDialog')).HomeDialog,
 );
 
+export const MergeDialog = later(
+  async () => (await import('./components/work/MergeDialog')).MergeDialog,
+);
+
 export const Board = later(async () => (await import('./canvas/Board')).Board);
 export const GuestBoard = later(async () => (await import('./canvas/GuestBoard')).GuestBoard);
 export const TeamPage = later(async () => (await import('./components/team/TeamPage')).TeamPage);

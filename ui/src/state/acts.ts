@@ -18,7 +18,9 @@ export const actWords = worded<Readonly<Record<Act, string>>>(() => ({
 }));
 
 /** What may be done to a sandbox in its state, in the order of the buttons. */
-export function actsOf({ state, ready_at }: Sandbox): readonly Act[] {
+export function actsOf({ state, ready_at, archived_at: archived }: Sandbox): readonly Act[] {
+  // One that is archived is revived, which starts it.
+  if (archived != null) return ['destroy'];
   switch (state) {
     case 'requested':
     case 'provisioning':

@@ -164,20 +164,26 @@ export function countsOf(sandbox: Sandbox): Counts | null {
   return plus === 0 && minus === 0 ? null : { plus, minus };
 }
 
-export type NextAct = 'answer' | 'resolve' | 'review' | 'merge' | 'start';
+export type NextAct = 'answer' | 'resolve' | 'review' | 'merge' | 'start' | 'archive' | 'revive';
 
 /** The one act that the state wants; null where there is nothing to do but wait. */
 export function nextAct(sandbox: Sandbox): NextAct | null {
   const stands = workStateOf(sandbox);
-  if (actsOf(sandbox).includes('start'))
-    return stands === 'merged' || stands === 'pr_merged' ? null : 'start';
+  const over = stands !== null && OVER.includes(stands);
+  if (sandbox.archived_at != null) return 'revive';
+  if (actsOf(sandbox).includes('start')) return over ? 'archive' : 'start';
   if (!isLive(sandbox)) return null;
   if (longestNeedy(sandbox) !== null) return 'answer';
   return stands === null ? null : (ACTS[stands] ?? null);
 }
 
+/** States from which the work itself goes nowhere. */
+const OVER: readonly Kind[] = ['merged', 'pr_merged'];
+
 const ACTS: Readonly<Partial<Record<Kind, NextAct>>> = {
   in_conflict: 'resolve',
   to_review: 'review',
   reviewed: 'merge',
+  merged: 'archive',
+  pr_merged: 'archive',
 };

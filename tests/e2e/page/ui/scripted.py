@@ -138,7 +138,7 @@ class ScriptedServer:
     events: list[dict[str, Any]] = field(default_factory=list)
     logs: dict[str, list[dict[str, str]]] = field(default_factory=dict)
     created: list[dict[str, Any]] = field(default_factory=list)
-    acts: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    acts: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     tickets: set[str] = field(default_factory=lambda: {TICKET})
     cookies: set[str] = field(default_factory=set)
     agent: ScriptedAgent = field(default_factory=ScriptedAgent)
@@ -326,6 +326,8 @@ class ScriptedServer:
             web.get(one + "/logs", self._logs),
             web.get(one + "/unpulled", self._unpulled),
             web.post(one + "/{verb:stop|start|recreate|destroy|extend_ttl}", self._act),
+            web.post(one + "/{verb:archive|revive}", self._put_away),
+            web.post(one + "/review", self._review),
             web.get(one + "/terminals", self._terminals),
             web.post(one + "/terminals", self._open),
             web.get(terminal, self._terminal),
@@ -560,6 +562,21 @@ class ScriptedServer:
             states = {"stop": "stopped", "start": "ready", "recreate": "provisioning"}
             await self.enter(sandbox_id, states.get(verb, "destroyed"))
         return web.json_response(row_of(self.sandboxes[sandbox_id]), status=202)
+
+    async def _put_away(self, request: web.Request) -> web.StreamResponse:
+        sandbox_id, verb = request.match_info["id"], request.match_info["verb"]
+        self.acts.append((verb, {}))
+        away = verb == "archive"
+        self.sandboxes[sandbox_id]["archived_at"] = at(datetime.now(UTC)) if away else None
+        await self.enter(sandbox_id, "stopped" if away else "active")
+        await self.become(sandbox_id, "archived" if away else "to_review")
+        return web.json_response(row_of(self.sandboxes[sandbox_id]), status=202)
+
+    async def _review(self, request: web.Request) -> web.StreamResponse:
+        sandbox_id, body = request.match_info["id"], await request.json()
+        self.acts.append(("review", body))
+        await self.become(sandbox_id, "reviewed" if body["reviewed"] else "to_review")
+        return web.json_response(row_of(self.sandboxes[sandbox_id]))
 
     async def _terminals(self, request: web.Request) -> web.StreamResponse:
         found = self.terminals[request.match_info["id"]].values()

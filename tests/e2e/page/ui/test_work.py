@@ -1,12 +1,26 @@
 """What becomes of work on the page: how it stands, its review, merge, conflict and archive."""
 
-import pytest
-from playwright.async_api import Page, expect
+import json
+from typing import Any
 
+import pytest
+from playwright.async_api import Locator, Page, Route, expect
+
+from tests.places import ROOT
+
+from .open_page import learns, sandbox_menu
 from .scripted import TICKET, ScriptedServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
+NO_FAULTS = """async () => {
+  const found = await axe.run(document.querySelector('[role=dialog]') ?? document);
+  return found.violations.map(({ id, nodes }) => `${id} ${nodes[0].html}`);
+}"""
+MERGED = {
+    **{"outcome": "merged", "into": "main", "way": "squash", "commit": "c" * 40, "commits": 1},
+    **{"previous": None, "files": [], "more": 0, "agent": None, "pushed": None, "detail": ""},
+}
 REPOSITORY = {"repo_url": "https://example.com/o/shop", "branch": "mend", "from_branch": "main"}
 
 
@@ -18,6 +32,18 @@ async def shop(server: ScriptedServer, page: Page) -> str:
     await server.become(box, "to_review")
     await page.goto(f"{server.url}#login={TICKET}")
     return box
+
+
+async def check(page: Page) -> None:
+    """axe finds nothing, also on a phone, and nothing lies beside its screen."""
+    await page.evaluate((ROOT / "ui/node_modules/axe-core/axe.min.js").read_text())
+    assert await page.evaluate(NO_FAULTS) == []
+    before = page.viewport_size
+    await page.set_viewport_size({"width": 390, "height": 844})
+    assert await page.evaluate(NO_FAULTS) == []
+    assert await page.evaluate("() => document.body.scrollWidth - window.innerWidth") <= 0
+    assert before is not None
+    await page.set_viewport_size(before)
 
 
 async def test_one_word_says_how_work_stands_on_the_whole_page(
@@ -40,3 +66,83 @@ async def test_one_word_says_how_work_stands_on_the_whole_page(
         await expect(place).to_contain_text("codex: into main")
     await row.click()
     await expect(page.locator(".sandbox-head .standing")).to_have_text("Merged")
+
+
+async def test_work_is_reviewed_merged_and_archived_by_the_one_act_of_its_head(
+    server: ScriptedServer, page: Page
+) -> None:
+    box = await shop(server, page)
+    server.sandboxes[box]["work"] |= {"uncommitted": 2}
+    asked: list[dict[str, Any]] = []
+
+    async def merge(route: Route) -> None:
+        asked.append(json.loads(route.request.post_data or ""))
+        if "now" not in asked[-1]:
+            told = {"title": "x", "status": 409, "code": "agent_works", "detail": "codex works."}
+            await route.fulfill(status=409, json=told)
+            return
+        into = {"repo": 0, "into": "main", "way": "squash", "commit": "c" * 40, "at": ""}
+        await server.become(box, "merged", merge=into)
+        await route.fulfill(json=MERGED)
+
+    await page.route("**/merge", merge)
+    await page.locator(".row", has_text="shop").click()
+    head = page.locator(".sandbox-title")
+    await head.get_by_role("button", name="Review +3 −2").click()
+    await page.get_by_role("button", name="Reviewed").click()
+    await learns(page, lambda: server.acts, [("review", {"mark": "m" * 64, "reviewed": True})])
+    await expect(page.get_by_role("button", name="Reviewed")).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    await head.get_by_role("button", name="Merge").click()
+    dialog = page.get_by_role("dialog", name="Merge shop")
+    await expect(dialog.get_by_label("Into")).to_have_attribute("placeholder", "main")
+    await dialog.get_by_role("radio", name="Rebase").click()
+    await expect(dialog.get_by_label("Title of the commit")).to_be_hidden()
+    await dialog.get_by_role("radio", name="Squash").click()
+    await dialog.get_by_label("Title of the commit").fill("Mend the shop")
+    await dialog.get_by_label("Push the result to its remote").check()
+    await check(page)
+    await dialog.get_by_role("button", name="Merge", exact=True).click()
+    await expect(dialog.get_by_role("alert")).to_contain_text("codex works.")
+    await dialog.get_by_role("button", name="Merge all the same").click()
+    await expect(dialog.get_by_role("status")).to_contain_text("main is at cccccccccccc inside")
+    await expect(dialog.get_by_text("atoll pull shop main --from main")).to_be_visible()
+    order = {"repo": 0, "into": None, "way": "squash", "title": "Mend the shop"}
+    assert asked[-1] == {**order, "commit": True, "push": True, "now": True}
+    await check(page)
+    await dialog.get_by_role("button", name="Close").last.click()
+    await expect(head.locator(".standing")).to_have_text("Merged")
+    await head.get_by_role("button", name="Archive").click()
+    await expect(page.locator(".row")).to_have_count(0)
+    await expect(page.locator(".home")).to_be_visible()
+
+
+async def test_archived_work_is_found_and_revived_from_home_and_from_the_search(
+    server: ScriptedServer, page: Page
+) -> None:
+    await shop(server, page)
+    await page.locator(".row", has_text="shop").click()
+    await (await sandbox_menu(page)).get_by_role("button", name="Archive").click()
+    await expect(page.locator(".row")).to_have_count(0)
+    await page.get_by_text("Archived 1").click()
+    await check(page)
+    await page.get_by_role("button", name="Revive shop").click()
+    await expect(page.locator(".row")).to_have_count(1)
+    await (await opened(page)).get_by_role("button", name="Archive").click()
+    await expect(page.locator(".row")).to_have_count(0)
+    await page.keyboard.press("Control+k")
+    await page.get_by_role("combobox").fill("go to shop")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".sandbox-head .standing")).to_have_text("Archived")
+    await page.keyboard.press("Control+k")
+    await page.get_by_role("combobox").fill("revive shop")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".row")).to_have_count(1)
+    assert [verb for verb, _ in server.acts] == ["archive", "revive", "archive", "revive"]
+
+
+async def opened(page: Page) -> Locator:
+    """The menu of the only sandbox in the rail."""
+    await page.locator(".row").click()
+    return await sandbox_menu(page)

@@ -13,6 +13,7 @@ import { team } from '../../state/team/team';
 import { ExposedMark } from '../sandboxes/ExposedMark';
 import { OwnerMark } from '../sandboxes/OwnerMark';
 import { Composer } from '../tasks/Composer';
+import { Archived } from '../work/Archived';
 import { TaskGroups } from '../tasks/TaskGroups';
 import { Icon } from '../parts/icons';
 import { Inbox } from '../inbox/Inbox';
@@ -70,6 +71,7 @@ export function Home({ list, missing, onMenu, onPalette }: HomeProps) {
         <HomeBoards />
         <TaskGroups list={list} />
         <Recent />
+        <Archived list={list} />
         <p className="quiet home-keys" hidden={!works}>
           {t`${(<kbd>Ctrl</kbd>)} ${(<kbd>K</kbd>)} finds everything · ${(<kbd>N</kbd>)} begins a task from any page · ${(<kbd>H</kbd>)} comes here`}
         </p>

@@ -6,6 +6,7 @@ import { plural, t, worded } from '../../language/t';
 import { announce, notifyFailure } from '../../state/announce';
 import { useDraft } from '../../state/drafts';
 import { Confirm, Dialog } from '../parts/Dialog';
+import { ReviewActs } from '../work/ReviewActs';
 import { PullButton } from './PullRequest';
 import type { Look } from './look';
 import { reviews, type Against, type Changes, type Checkpoint, type Compared } from './reviews';
@@ -71,6 +72,7 @@ export function ReviewTools(props: ReviewToolsProps) {
       {edits && changes?.files.some(({ uncommitted }) => uncommitted) === true && (
         <Commit id={sandbox.sandbox_id} repo={compared.repo} />
       )}
+      <ReviewActs sandbox={sandbox} repo={compared.repo} />
       <PullButton {...{ sandbox, compared, changes }} />
       <label className="check wide-only">
         <input

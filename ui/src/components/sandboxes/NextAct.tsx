@@ -6,30 +6,36 @@ import { perform } from '../../state/acts';
 import { longestNeedy } from '../../state/attention/agents';
 import { go } from '../../state/route';
 import { countsOf, nextAct, type NextAct as Kind } from '../../state/standing';
+import { doWork, merging, workActWords } from '../../state/work/acts';
 
 interface NextActProps {
   readonly sandbox: Sandbox;
   readonly manages: boolean;
   readonly works: boolean;
-  readonly onHome: () => void;
 }
 
 /** Those that change the sandbox, which not everybody may. */
-const OF_MANAGERS: readonly Kind[] = ['merge', 'start', 'resolve'];
+const OF_MANAGERS: readonly Kind[] = ['merge', 'start', 'resolve', 'archive', 'revive'];
 
-export function NextAct({ sandbox, manages, works, onHome }: NextActProps) {
+export function NextAct({ sandbox, manages, works }: NextActProps) {
   const act = nextAct(sandbox);
   if (act === null || !works || (OF_MANAGERS.includes(act) && !manages)) return null;
   const { sandbox_id: id } = sandbox;
   const run: Readonly<Record<Kind, () => void>> = {
     answer: () => answer(sandbox),
     review: () => go(id, 'changes'),
-    merge: onHome,
-    resolve: onHome,
+    merge: () => merging.set({ sandbox: id, repo: 0 }),
+    resolve: () => go(id, 'changes'),
+    archive: () => void doWork(sandbox, 'archive'),
+    revive: () => void doWork(sandbox, 'revive'),
     start: () => void perform(sandbox, 'start'),
   };
   return (
-    <button type="button" className="button button-small button-primary" onClick={run[act]}>
+    <button
+      type="button"
+      className={act === 'archive' ? 'button button-small' : 'button button-small button-primary'}
+      onClick={run[act]}
+    >
       {wordsOf(act, sandbox)}
     </button>
   );
@@ -48,6 +54,9 @@ function wordsOf(act: Kind, sandbox: Sandbox): string {
       return t`Merge`;
     case 'start':
       return t`Start`;
+    case 'archive':
+    case 'revive':
+      return workActWords()[act];
   }
 }
 

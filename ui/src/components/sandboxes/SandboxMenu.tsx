@@ -6,7 +6,8 @@ import { actsOf, actWords, comesHome, isSettled, type Act } from '../../state/ac
 import { refusals } from '../../state/refusals';
 import { useStore } from '../../state/store';
 import { team } from '../../state/team/team';
-import { Icon } from '../parts/icons';
+import { doWork, workActsOf, workActWords } from '../../state/work/acts';
+import { Icon, type IconName } from '../parts/icons';
 import { Pop } from '../parts/Pop';
 import { profileWords, repoWords } from '../parts/words';
 import { Ports } from '../previews/Ports';
@@ -66,6 +67,14 @@ function Menu(props: MenuBodyProps) {
       <Facts {...props} />
       <Task sandbox={sandbox} />
       <div className="sandbox-acts" role="toolbar" aria-label={t`Sandbox`}>
+        {(manages ? workActsOf(sandbox) : []).map((act) => (
+          <Entry
+            key={act}
+            icon={act}
+            words={workActWords()[act]}
+            onChoose={() => onLeave(() => void doWork(sandbox, act))}
+          />
+        ))}
         {manages && comesHome(sandbox) && (
           <Entry icon="branch" words={t`Pull`} onChoose={() => onLeave(onHome)} />
         )}
@@ -88,7 +97,7 @@ function Menu(props: MenuBodyProps) {
 }
 
 interface EntryProps {
-  readonly icon: 'branch' | 'person' | 'command' | Act;
+  readonly icon: IconName;
   readonly words: string;
   readonly danger?: boolean;
   readonly onChoose: () => void;
@@ -141,7 +150,7 @@ function Facts({ sandbox, manages, works, onLeave, onNetwork }: MenuBodyProps) {
         </li>
       )}
       <WorkerLink sandbox={sandbox} />
-      {manages && AGING.includes(sandbox.state) && (
+      {manages && AGING.includes(sandbox.state) && sandbox.archived_at === null && (
         <li>
           <TimeLeft sandbox={sandbox} />
         </li>

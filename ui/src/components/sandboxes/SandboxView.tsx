@@ -56,7 +56,7 @@ export function SandboxView({ sandbox, onAct, onHome, onPalette, onMenu }: Sandb
           <span className="sandbox-branch wide-only">{repoWords(sandbox)}</span>
           <Warnings {...{ sandbox, manages, onNetwork }} />
           <span className="spring" />
-          <NextAct {...{ sandbox, manages, works, onHome }} />
+          <NextAct {...{ sandbox, manages, works }} />
           <div ref={setSlot} className="sandbox-people wide-only" />
           <SandboxMenu
             {...{ sandbox, manages, works, onAct, onHome, onPalette, onGive, onNetwork }}
