@@ -23,6 +23,7 @@ from atoll.services.drive.connections import DriveConnections
 from atoll.services.drive.transfers import DriveTransfers
 from atoll.services.forges.issues import Issues
 from atoll.services.forges.pull_requests import PullRequests
+from atoll.services.forges.pull_watch import PullWatch
 from atoll.services.hooks import Hooks
 from atoll.services.hosts.hosts import Hosts
 from atoll.services.hosts.strays import Strays
@@ -205,6 +206,7 @@ class ReviewServices:
     edits: TreeEdits
     pull_requests: PullRequests
     issues: Issues
+    pull_watch: PullWatch
 
 
 @dataclass(frozen=True, slots=True)

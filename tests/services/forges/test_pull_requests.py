@@ -199,6 +199,10 @@ async def test_discussion_of_a_branchs_own_pull_request_is_shown(scene: Scene) -
         await scene.pulls.one(LOCAL_PERSON, "r-fix", made.pull.number, branch="other")
     (listed,) = await scene.pulls.of(LOCAL_PERSON, "r-fix")
     assert (listed.pull.state, listed.url) == (PullState.OPEN, made.url)
+    scene.forge.settle(made.pull, PullState.MERGED)
+    await scene.pulls.of(LOCAL_PERSON, "r-fix")
+    kind, payload = scene.notes[-1]
+    assert (kind, payload["state"]) == ("git.pull_changed", "merged")
     assert await scene.pulls.branches(LOCAL_PERSON, "r-fix") == ("main", "fix")
     assert await scene.pulls.repositories(LOCAL_PERSON, "FORGE") == (f"{SITE}/o/r",)
     with pytest.raises(NotFound):

@@ -220,3 +220,21 @@ async def test_checkout_has_no_remote_to_push_to(merging: Merging) -> None:
     merging.sandbox = replace(merging.sandbox, repos=(repo,))
     with pytest.raises(Invalid, match="has no remote"):
         await merging.merge(push=True)
+
+
+async def test_push_to_a_branch_that_moved_meanwhile_overwrites_nothing(merging: Merging) -> None:
+    elsewhere = "/workspace/.git/elsewhere.git"
+    merging.box.run(
+        f"git init -q --bare {elsewhere}; "
+        "for name in $(git config --name-only --get-regexp 'pushinsteadof'); do"
+        " git config --unset-all $name; done; "
+        f"git config url.{elsewhere}.pushInsteadOf {merging.sandbox.repos[0].repo_url}; "
+        f"git push -q {elsewhere} HEAD~2:refs/heads/main; "
+        "git checkout -q --detach HEAD~2; echo theirs > theirs; git add -A; git commit -qm theirs; "
+        f"git push -q {elsewhere} HEAD:main; git checkout -q fix"
+    )
+    theirs = merging.git("--git-dir", elsewhere, "rev-parse main")
+    merged = await merging.merge(push=True)
+    assert (merged.outcome, merged.pushed) == (MergeOutcome.MERGED, False)
+    assert "atoll sync r-fix --onto main" in merged.detail
+    assert merging.git("--git-dir", elsewhere, "rev-parse main") == theirs

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from atoll.domain.errors import Conflict, Failed, Invalid, NotFound
 from atoll.domain.event import Json
-from atoll.domain.people.principal import Principal
+from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.repository.branch import read_branch
 from atoll.domain.repository.forge import (
     Check,
@@ -146,16 +146,17 @@ class PullRequests:
                 await self._tell_newer(caller, sandbox, offer.repo, pull)
                 return ForgePull(pull, at.pull_url(pull.number))
         made = await self._forge.open_pull(at, new)
-        await self._tell(caller, sandbox, "git.pull_opened", offer.repo, made)
+        await self._log.append(caller, sandbox, "git.pull_opened", _payload(offer.repo, made))
         return ForgePull(made, at.pull_url(made.number), existed=False)
 
     async def of(
         self, caller: Principal, ref: str, *, repo: int = 0, branch: str | None = None
     ) -> Sequence[ForgePull]:
         """Return the pull requests from a branch (that of the sandbox by default), newest first."""
-        _, there, at = await self._place(caller, ref, repo)
+        sandbox, there, at = await self._place(caller, ref, repo)
         wanted = there.branch if branch is None else read_branch(branch)
         pulls = await self._forge.pulls(at, wanted)
+        await self._tell_states(sandbox, repo, pulls)
         return tuple(ForgePull(pull, at.pull_url(pull.number)) for pull in pulls)
 
     async def one(
@@ -198,29 +199,37 @@ class PullRequests:
         repo = sandbox.repos[number]
         return sandbox, repo, await self._tokens.of_sandbox(sandbox, repo)
 
+    async def _tell_states(
+        self, sandbox: Sandbox, number: int, pulls: Sequence[PullRequest]
+    ) -> None:
+        """Record a state that the forge shows before `PullWatch` looks."""
+        known = (await self._works.one(sandbox)).pull
+        if known is None or known.repo != number:
+            return
+        for pull in pulls:
+            if pull.number == known.pull and pull.state is not known.state:
+                payload = {**_payload(number, pull), "state": pull.state.value}
+                await self._log.append(SYSTEM, sandbox, "git.pull_changed", payload)
+
     async def _tell_newer(
         self, caller: Principal, sandbox: Sandbox, number: int, pull: PullRequest
     ) -> None:
         """Record that an open pull request has newer commits of the sandbox."""
         known = (await self._works.one(sandbox)).pull
-        if known is None or (known.repo, known.pull, known.commit) != (
-            number,
-            pull.number,
-            pull.commit,
-        ):
-            await self._tell(caller, sandbox, "git.pull_updated", number, pull)
+        newest = (number, pull.number, pull.commit)
+        if known is None or (known.repo, known.pull, known.commit) != newest:
+            await self._log.append(caller, sandbox, "git.pull_updated", _payload(number, pull))
 
-    async def _tell(
-        self, caller: Principal, sandbox: Sandbox, event_type: str, number: int, pull: PullRequest
-    ) -> None:
-        payload: dict[str, Json] = {
-            "repo": number,
-            "branch": pull.branch,
-            "base": pull.base,
-            "commit": pull.commit,
-            "pull": pull.number,
-        }
-        await self._log.append(caller, sandbox, event_type, payload)
+
+def _payload(number: int, pull: PullRequest) -> dict[str, Json]:
+    """Return what events say of a pull request of repository number `number`."""
+    return {
+        "repo": number,
+        "branch": pull.branch,
+        "base": pull.base,
+        "commit": pull.commit,
+        "pull": pull.number,
+    }
 
 
 def _issue_of(sandbox: Sandbox) -> IssueAddress | None:

@@ -72,17 +72,20 @@ printf '%s\0%s\0%s\0%s\0' "$branch" "$new" "$count" "$kept"
 
 # $1 folder  $2 https address of the remote  $3 branch  $4 its commit. The sandbox's door decides
 # whether it may leave. Prints `held` where the push is held for the sandbox's owner, `yes` where it
-# left.
+# left, `moved` where the remote's branch has commits that this one does not have.
 PUSH_MERGED = Script(
     "push the branch",
     r"""
 cd "$1" 2> /dev/null && [ -d .git ] && [ ! -L .git ] || exit 13
 export GIT_TERMINAL_PROMPT=0 LC_ALL=C
-git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c push.gpgSign=false \
-  push -q "$2" "$4:refs/heads/$3" >&2
+said=$(git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c push.gpgSign=false \
+  push -q "$2" "$4:refs/heads/$3" 2>&1)
 code=$?
+printf '%s\n' "$said" >&2
 held=$(git --git-dir=.git/atoll/pushed.git rev-parse -q --verify "refs/heads/$3" 2> /dev/null)
-if [ "$held" = "$4" ]; then printf held; elif [ "$code" = 0 ]; then printf yes; fi
+if [ "$held" = "$4" ]; then printf held; elif [ "$code" = 0 ]; then printf yes; else
+  case $said in *'(fetch first)'* | *'(non-fast-forward)'*) printf moved ;; esac
+fi
 exit 0
 """,
     300.0,

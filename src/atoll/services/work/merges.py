@@ -166,10 +166,16 @@ class Merges:
         args = (place.repo.path, place.repo.repo_url, place.into, result.commit)
         outcome = await run_inside(place.client, PUSH_MERGED, args)
         pushed = outcome.out == b"yes"
-        name = place.sandbox.name
-        held = f"It is held for you: `atoll pull {name} --pushed {place.into}`."
-        detail = "" if pushed else held if outcome.out == b"held" else outcome.said
-        return replace(result, pushed=pushed, detail=detail)
+        name, into = place.sandbox.name, place.into
+        details = {
+            b"yes": "",
+            b"held": f"It is held for you: `atoll pull {name} --pushed {into}`.",
+            b"moved": (
+                f"{into} has other commits at the remote, and nothing was overwritten: bring them "
+                f"in with `atoll sync {name} --onto {into}`, then merge again."
+            ),
+        }
+        return replace(result, pushed=pushed, detail=details.get(outcome.out, outcome.said))
 
     async def _tell(
         self, caller: Principal, place: _Place, order: MergeOrder, result: MergeResult

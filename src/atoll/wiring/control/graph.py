@@ -26,6 +26,7 @@ from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.forges.forge_tokens import ForgeTokens
 from atoll.services.forges.issues import Issues
 from atoll.services.forges.pull_requests import PullRequests
+from atoll.services.forges.pull_watch import PullWatch
 from atoll.services.ground import Ground
 from atoll.services.hooks import Hooks
 from atoll.services.inbox.conflicts import Conflicts
@@ -290,6 +291,7 @@ def build_review(
             within.sandboxes, access, forge=own.forge, tokens=tokens, works=works, log=log
         ),
         Issues(ground.store, tokens=tokens, forge=own.forge, reader=own.issues),
+        PullWatch(ground, tokens=tokens, reader=own.issues, log=log),
     )
 
 
