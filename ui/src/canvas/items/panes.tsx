@@ -4,7 +4,6 @@
  * Each is fetched when one is first on a dashboard.
  */
 
-import type { Sandbox } from '../../api/types';
 import { Item as InboxItem } from '../../components/inbox/InboxItems';
 import { useInbox } from '../../components/inbox/Inbox';
 import { Recent } from '../../components/frame/Recent';
@@ -12,6 +11,7 @@ import { later } from '../../components/parts/later';
 import { NoFiles, noFilesWords } from '../../components/files/NoFiles';
 import { t } from '../../language/t';
 import { login } from '../../state/login';
+import type { PreviewPlace } from '../../state/previews/places';
 import { useStore } from '../../state/store';
 import { useKnown } from '../../state/team/visited';
 import { KIND_WORDS, type Item } from '../document/items';
@@ -23,8 +23,8 @@ export interface PaneProps {
 const ReviewPane = later(async () => (await import('../../components/review/ReviewPane')).default);
 const FilesPane = later(async () => (await import('../../components/files/FilesPane')).default);
 const FileItem = later(async () => (await import('./FileItem')).FileItem);
-const PreviewFrame = later(
-  async () => (await import('../../components/previews/PreviewFrame')).PreviewFrame,
+const PreviewPane = later(
+  async () => (await import('../../components/previews/PreviewPane')).PreviewPane,
 );
 
 /** What a sandbox has to show: its diff, its files, one of them, or a server inside. */
@@ -48,16 +48,21 @@ function Inside({ item }: PaneProps) {
     case 'image':
       return <FileItem {...{ sandbox, item }} />;
     case 'preview':
-      return <Preview sandbox={sandbox} item={item} />;
+      return (
+        <PreviewPane
+          key={`${item.port ?? ''}${item.path}`}
+          {...{ sandbox }}
+          start={startOf(item)}
+        />
+      );
     default:
       return <ReviewPane sandbox={sandbox} />;
   }
 }
 
-function Preview({ sandbox, item }: PaneProps & { readonly sandbox: Sandbox }) {
-  if (item.port === null) return <p className="pane-absent quiet">{t`It names no port.`}</p>;
-  const path = item.path === '' ? {} : { path: item.path };
-  return <PreviewFrame sandboxId={sandbox.sandbox_id} port={item.port} {...path} />;
+/** Where a preview begins on this page. What its person opens in it is their own. */
+function startOf({ port, path }: Item): PreviewPlace {
+  return { port, path: path === '' ? '/' : path };
 }
 
 /** What waits for the person who looks: each sees their own. */

@@ -3,6 +3,7 @@
 import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { hasCardsOnly } from '../../state/attention/agents';
+import { firstPort } from '../../state/previews/places';
 import { loadPorts, ports } from '../../state/previews/ports';
 import { loadTerminals } from '../../state/sandboxes';
 import { Store, useStore } from '../../state/store';
@@ -60,16 +61,10 @@ async function fieldsOf(kind: string, stage: Stage): Promise<Record<string, unkn
     return null;
   }
   if (kind !== 'preview') return { sandbox_id: id };
-  try {
-    await loadPorts(id);
-  } catch (reason) {
-    notifyFailure(t`Its ports could not be listed`)(reason);
-    return null;
-  }
-  const [port] = ports.get()[id] ?? [];
-  if (port !== undefined) return { sandbox_id: id, port };
-  notify(t`No server listens inside: start one, then show it here.`);
-  return null;
+  // One that does not run, or in which nothing listens, shows its preview once it does.
+  await loadPorts(id).catch(() => undefined);
+  const port = firstPort(ports.get()[id] ?? []);
+  return port === null ? { sandbox_id: id } : { sandbox_id: id, port };
 }
 
 function show(stage: Stage, id: string): void {

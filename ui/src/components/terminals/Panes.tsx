@@ -7,14 +7,14 @@ import { go, goTo } from '../../state/route';
 import { prefersCards } from '../../state/screen';
 import { clientId } from '../../terminal/attach/client-id';
 import type { AttachStatus } from '../../terminal/attach/status';
-import { dividersOf, placesOf, type Divider } from '../../terminal/layout/layout';
+import { dividersOf, panesOf, placesOf, type Divider } from '../../terminal/layout/layout';
 import { fontsLoaded } from '../../terminal/screen/fonts';
 import type { PageKey } from '../../terminal/screen/page-keys';
 import { Icon, type IconName } from '../parts/icons';
 import { Pop } from '../parts/Pop';
 import { panelOf } from '../parts/TabList';
 import { TerminalPane } from './TerminalPane';
-import type { Arrangement } from './useArrangement';
+import { PREVIEW, type Arrangement } from './useArrangement';
 
 interface PanesProps {
   readonly id: string;
@@ -157,7 +157,7 @@ function DividerLine({ divider, onMove }: DividerLineProps) {
 
 /** Splitting, the grid and zoom, for those who do not know the keys yet. */
 export function ArrangeButtons({ arrangement }: { readonly arrangement: Arrangement }) {
-  const { possible, shown, zoomed, split, grid, zoom } = arrangement;
+  const { possible, shown, zoomed, split, preview, grid, zoom } = arrangement;
   if (!possible) return null;
   return (
     <span className="wide-only">
@@ -195,6 +195,15 @@ export function ArrangeButtons({ arrangement }: { readonly arrangement: Arrangem
                 </>
               )}
               <Arrange
+                icon="network"
+                words={
+                  shown !== null && panesOf(shown).includes(PREVIEW)
+                    ? t`Without the preview`
+                    : t`Preview beside it`
+                }
+                onClick={after(preview)}
+              />
+              <Arrange
                 icon="grid"
                 words={shown === null ? t`All in a grid` : t`One at a time`}
                 keys="Ctrl Shift G"
@@ -217,7 +226,7 @@ export function ArrangeButtons({ arrangement }: { readonly arrangement: Arrangem
 interface ArrangeProps {
   readonly icon: IconName;
   readonly words: string;
-  readonly keys: string;
+  readonly keys?: string;
   readonly onClick: () => void;
 }
 
@@ -226,7 +235,7 @@ function Arrange({ icon, words, keys, onClick }: ArrangeProps) {
     <button type="button" className="sandbox-act" onClick={onClick}>
       <Icon name={icon} />
       {words}
-      <kbd>{keys}</kbd>
+      {keys !== undefined && <kbd>{keys}</kbd>}
     </button>
   );
 }

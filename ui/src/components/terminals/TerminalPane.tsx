@@ -91,7 +91,7 @@ export function TerminalPane(props: TerminalPaneProps) {
 
   return (
     <div
-      {...frameOf(props, refused !== null)}
+      {...boxOf(props, refused !== null)}
       hidden={!visible}
       onFocusCapture={props.onEnter}
       {...panel}
@@ -202,7 +202,10 @@ function PaneOver({ sandboxId, terminal, status, over, onClose }: PaneOverProps)
 }
 
 /** How the pane's box looks and where it lies. */
-function frameOf({ active, place = null }: TerminalPaneProps, refused: boolean) {
+export function boxOf(
+  { active, place = null }: Pick<TerminalPaneProps, 'active' | 'place'>,
+  refused = false,
+) {
   const names = ['pane'];
   if (refused) names.push('pane-refused');
   if (place === null) return { className: names.join(' ') };

@@ -24,8 +24,9 @@ import { Tab } from '../parts/Tab';
 import { panelOf, PlainTab, TabList } from '../parts/TabList';
 import { AgentButtons } from './AgentButtons';
 import { ArrangeButtons, Panes } from './Panes';
+import { PreviewPanel } from './PreviewPanel';
 import { RenameDialog } from './RenameDialog';
-import { useArrangement, type Arrangement } from './useArrangement';
+import { PREVIEW, useArrangement, type Arrangement } from './useArrangement';
 
 interface TerminalsProps {
   readonly sandbox: Sandbox;
@@ -49,7 +50,7 @@ const CHANGES = 'changes';
 const FILES = 'files';
 const COMMITS = 'commits';
 const TREES = [CHANGES, FILES, COMMITS];
-const PLAIN = [LOG, RECORDINGS, ...TREES];
+const PLAIN = [LOG, RECORDINGS, PREVIEW, ...TREES];
 /** Loaded when somebody looks at changes. */
 const ReviewPane = later(async () => (await import('../review/ReviewPane')).default);
 const FilesPane = later(async () => (await import('../files/FilesPane')).default);
@@ -156,6 +157,7 @@ export function Terminals({ sandbox, slot, onPalette }: TerminalsProps) {
             </div>
           ))}
         <TreePanel sandbox={sandbox} chosen={chosen} />
+        <PreviewPanel {...{ sandbox, chosen, arrangement }} />
         {live && chosen === RECORDINGS && <RecordingsPane sandboxId={id} />}
         {chosen === LOG && (
           <LogPane
@@ -174,6 +176,7 @@ function plainTabs(live: boolean): readonly { readonly key: string; readonly wor
   return [
     { key: CHANGES, words: t`Changes` },
     { key: FILES, words: t`Files` },
+    { key: PREVIEW, words: t`Preview` },
     { key: COMMITS, words: t`Commits` },
     { key: LOG, words: t`Log` },
     ...(live ? [{ key: RECORDINGS, words: t`Recordings` }] : []),

@@ -21,6 +21,8 @@ import {
   type Side,
 } from '../../terminal/layout/layout';
 
+/** The pane that is no terminal: the route's word for its tab, and its place in a layout. */
+export const PREVIEW = 'preview';
 /** More at once are too small to read. */
 const GRID_MAX = 9;
 
@@ -33,6 +35,8 @@ export interface Arrangement {
   readonly possible: boolean;
   /** Opens a terminal beside the chosen one; null for whoever only watches. */
   readonly split: ((direction: Direction) => void) | null;
+  /** Shows the preview beside the chosen terminal, or no longer. */
+  readonly preview: () => void;
   readonly grid: () => void;
   readonly zoom: () => void;
   readonly move: (side: Side) => void;
@@ -56,11 +60,11 @@ export function useArrangement(
   const [zoomed, setZoomed] = useState(false);
   const layout = useMemo(() => {
     const there = new Set(list.map((terminal) => terminal.terminal_id));
-    return stored === null ? null : only(stored, (pane) => there.has(pane));
+    return stored === null ? null : only(stored, (pane) => there.has(pane) || pane === PREVIEW);
   }, [stored, list]);
   const isTerminal = list.some((terminal) => terminal.terminal_id === chosen);
-  const possible = isTerminal && !phone.matches;
   const inside = layout !== null && typeof layout !== 'string' && panesOf(layout).includes(chosen);
+  const possible = (isTerminal || (inside && chosen === PREVIEW)) && !phone.matches;
   const shown = possible && inside && !zoomed ? layout : null;
 
   async function split(direction: Direction): Promise<void> {
@@ -68,6 +72,21 @@ export function useArrangement(
     if (added === null) return;
     arrange(id, splitAt(layout !== null && inside ? layout : chosen, chosen, direction, added));
     setZoomed(false);
+  }
+
+  function preview(): void {
+    if (shown !== null && panesOf(shown).includes(PREVIEW)) {
+      arrange(
+        id,
+        only(shown, (pane) => pane !== PREVIEW),
+      );
+      if (chosen === PREVIEW) go(id, panesOf(shown).find((pane) => pane !== PREVIEW) ?? null);
+      return;
+    }
+    const others = layout !== null && inside ? only(layout, (pane) => pane !== PREVIEW) : null;
+    arrange(id, splitAt(others ?? chosen, chosen, 'row', PREVIEW));
+    setZoomed(false);
+    announce(t`The preview is beside the terminal.`);
   }
 
   function grid(): void {
@@ -102,6 +121,7 @@ export function useArrangement(
     zoomed: possible && zoomed,
     possible,
     split: works ? (direction) => void split(direction) : null,
+    preview,
     grid,
     zoom,
     move,

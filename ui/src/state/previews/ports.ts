@@ -80,6 +80,19 @@ export async function closePort(id: string, port: number): Promise<void> {
   }
 }
 
+const panes = new Map<string, Set<Element>>();
+
+/** Tells of a sandbox's servers in a pane, while that is in view. Returns how to end that. */
+export function showPortsIn(id: string, pane: Element): () => void {
+  const known = panes.get(id) ?? new Set();
+  panes.set(id, known.add(pane));
+  return () => known.delete(pane);
+}
+
+function isShown(id: string): boolean {
+  return [...(panes.get(id) ?? [])].some((pane) => pane.checkVisibility());
+}
+
 /** Keeps what the log says about a port, and tells of a server that began. */
 export function hearPort(id: string, event: Envelope, list: readonly Sandbox[]): void {
   const { port } = event.payload;
@@ -87,7 +100,7 @@ export function hearPort(id: string, event: Envelope, list: readonly Sandbox[]):
   const opened = event.event_type === 'port.opened';
   ports.set((now) => ({ ...now, [id]: withPort(now[id] ?? [], port, opened) }));
   const last = spokenAt.get(id) ?? -QUIET_MS;
-  if (!opened || performance.now() - last < QUIET_MS) return;
+  if (!opened || isShown(id) || performance.now() - last < QUIET_MS) return;
   spokenAt.set(id, performance.now());
   const name = list.find((one) => one.sandbox_id === id)?.name ?? t`a sandbox`;
   notify(t`A server listens at port ${port} of ${name}.`, 'plain', {
