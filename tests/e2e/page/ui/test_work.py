@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.async_api import Locator, Page, Route, expect
@@ -10,6 +11,7 @@ from tests.places import ROOT
 
 from .open_page import learns, sandbox_menu
 from .scripted import TICKET, ScriptedServer
+from .test_review import CHANGES, REVIEWED, changed, diff_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -20,6 +22,14 @@ NO_FAULTS = """async () => {
 MERGED = {
     **{"outcome": "merged", "into": "main", "way": "squash", "commit": "c" * 40, "commits": 1},
     **{"previous": None, "files": [], "more": 0, "agent": None, "pushed": None, "detail": ""},
+}
+IN_CONFLICT = [
+    *(" def f():", "+<<<<<<< HEAD", "     return 1", "+=======", "+    return 3"),
+    "+>>>>>>> abc1234 (mend)",
+]
+SYNC = {
+    **{"outcome": "conflict", "onto": "main", "commit": "d" * 40, "commits": 0},
+    **{"files": ["src/a.py"], "more": 0, "stashed": False, "agent": "t_0001"},
 }
 REPOSITORY = {"repo_url": "https://example.com/o/shop", "branch": "mend", "from_branch": "main"}
 
@@ -146,3 +156,52 @@ async def opened(page: Page) -> Locator:
     """The menu of the only sandbox in the rail."""
     await page.locator(".row").click()
     return await sandbox_menu(page)
+
+
+async def test_conflict_shows_its_sides_and_is_ended_from_the_changes(
+    server: ScriptedServer, page: Page
+) -> None:
+    box = await shop(server, page)
+    asked: list[dict[str, Any]] = []
+
+    async def changes(route: Route) -> None:
+        url = urlsplit(route.request.url)
+        if url.path.endswith("/changes") and "since" not in url.query:
+            await route.fulfill(json={**CHANGES, "files": [changed("src/a.py", kind="unmerged")]})
+        elif url.path.endswith("/diff"):
+            diff = diff_of("src/a.py")
+            hunk = {**diff["hunks"][0], "lines": IN_CONFLICT, "new_lines": 6}
+            await route.fulfill(json={"truncated": False, "files": [{**diff, "hunks": [hunk]}]})
+        elif url.path.endswith("/checkpoints"):
+            await route.fulfill(json={"checkpoints": []})
+
+    async def sync(route: Route) -> None:
+        asked.append(json.loads(route.request.post_data or ""))
+        await route.fulfill(json=SYNC)
+
+    await page.route(REVIEWED, changes)
+    await page.route("**/sync", sync)
+    conflict = {"repo": 0, "kind": "rebase", "onto": "main", "files": ["src/a.py"], "more": 0}
+    await server.become(box, "in_conflict", conflict=conflict)
+    row = page.locator(".row", has_text="shop")
+    await expect(row).to_contain_text("In conflict")
+    await expect(row).to_contain_text("codex: 1 file")
+    await row.click()
+    await page.locator(".sandbox-title").get_by_role("button", name="Resolve").click()
+    note = page.get_by_role("region", name="In conflict")
+    await expect(note).to_contain_text("A rebase onto main stopped at a conflict. 1 file is")
+    diff = page.get_by_role("group", name="Changes of src/a.py")
+    await expect(diff.locator(".diff-ours strong")).to_have_text("main")
+    await expect(diff.locator(".diff-theirs strong")).to_have_text("this work")
+    await expect(diff.locator(".diff-row.diff-theirs")).to_contain_text("return 3")
+    await expect(diff.locator(".diff-added")).to_have_count(0)
+    await check(page)
+    await note.get_by_role("button", name="Let codex resolve it").click()
+    order = {"repo": 0, "now": False}
+    await learns(page, lambda: asked, [{**order, "act": "look", "agent": True}])
+    await note.get_by_role("button", name="Give the rebase up").click()
+    await learns(page, lambda: asked[1:], [{**order, "act": "abort", "agent": False}])
+    await note.get_by_role("button", name="In a terminal").click()
+    await expect(page.get_by_role("tab", name="bash")).to_have_attribute("aria-selected", "true")
+    await server.become(box, "to_review", conflict=None)
+    await expect(page.locator(".sandbox-title .standing")).to_have_text("To review")

@@ -4,6 +4,7 @@ import { memo, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'rea
 import { t } from '../../language/t';
 import { coloured, commentOf } from './colours';
 import type { Comment } from './comments';
+import type { SideWords } from './conflicts';
 import {
   HEIGHTS,
   offsetsOf,
@@ -21,6 +22,8 @@ import type { Editing } from './useLines';
 interface DiffViewProps {
   readonly file: FileDiff;
   readonly split: boolean;
+  /** The names of the sides of a file in conflict. */
+  readonly sides?: SideWords | null;
   readonly comments: readonly Comment[];
   readonly editing: Editing | null;
   /** The row the keyboard is at. */
@@ -35,11 +38,11 @@ interface DiffViewProps {
 }
 
 export function DiffView(props: DiffViewProps) {
-  const { file, split, comments, editing, cursor, onRows } = props;
+  const { file, split, sides = null, comments, editing, cursor, onRows } = props;
   const box = useRef<HTMLDivElement>(null);
   const rows = useMemo(
-    () => rowsOf(file, split, { comments, editing }),
-    [file, split, comments, editing],
+    () => rowsOf(file, split, { comments, editing }, sides !== null),
+    [file, split, comments, editing, sides],
   );
   const offsets = useMemo(() => offsetsOf(rows), [rows]);
   const widest = useMemo(() => widestOf(rows), [rows]);
@@ -70,6 +73,7 @@ export function DiffView(props: DiffViewProps) {
               row={row}
               here={from + i === cursor}
               colours={colours}
+              sides={sides}
               words={row.kind === 'editor' ? (editing?.comment?.words ?? '') : ''}
               {...{
                 onEdit: props.onEdit,
@@ -118,6 +122,7 @@ interface RowProps {
   readonly row: Row;
   readonly here: boolean;
   readonly colours: RegExp | null;
+  readonly sides: SideWords | null;
   /** What an editor begins with. */
   readonly words: string;
   readonly onEdit: DiffViewProps['onEdit'];
@@ -142,12 +147,9 @@ const RowView = memo(function RowView(props: RowProps) {
         </div>
       );
     case 'line':
-      return (
-        <div className={`diff-row ${classOf(row.line)}${mark}`}>
-          <Numbers line={row.line} onEdit={onEdit} />
-          <Code line={row.line} colours={colours} />
-        </div>
-      );
+      return <LineRow {...{ row, mark, colours, onEdit }} />;
+    case 'side':
+      return <SideRow {...{ row, mark }} sides={props.sides} />;
     case 'pair':
       return (
         <div className={`diff-pair${mark}`}>
@@ -189,6 +191,36 @@ const RowView = memo(function RowView(props: RowProps) {
       return <Editor {...{ words, onSave }} onCancel={() => onEdit?.(null)} />;
   }
 });
+
+interface LineRowProps extends Pick<RowProps, 'colours' | 'onEdit'> {
+  readonly row: Row & { readonly kind: 'line' };
+  readonly mark: string;
+}
+
+/** A line; one of a side of a conflict is of that side, not added. */
+function LineRow({ row: { line, part }, mark, colours, onEdit }: LineRowProps) {
+  const shown = part === null ? line : { ...line, sign: ' ' };
+  return (
+    <div className={`diff-row ${part === null ? classOf(line) : `diff-${part}`}${mark}`}>
+      <Numbers line={line} onEdit={onEdit} />
+      <Code line={shown} colours={colours} />
+    </div>
+  );
+}
+
+interface SideRowProps extends Pick<RowProps, 'sides'> {
+  readonly row: Row & { readonly kind: 'side' };
+  readonly mark: string;
+}
+
+function SideRow({ row: { part, marker }, mark, sides }: SideRowProps) {
+  return (
+    <div className={`diff-side diff-${part ?? 'same'}${mark}`}>
+      <strong>{part !== null && sides?.[part]}</strong>
+      <span>{visible(marker)}</span>
+    </div>
+  );
+}
 
 function classOf(line: Line): string {
   return { '+': 'diff-added', '-': 'diff-removed' }[line.sign] ?? 'diff-same';

@@ -5,6 +5,7 @@ import { t } from '../../language/t';
 import { announce, notifyFailure } from '../../state/announce';
 import { Confirm } from '../parts/Dialog';
 import { removeComments, type Comment } from './comments';
+import type { SideWords } from './conflicts';
 import { DiffView } from './DiffView';
 import type { Look } from './look';
 import { reviews, type ChangedFile, type Compared, type Hunk } from './reviews';
@@ -25,6 +26,8 @@ interface FilePaneProps {
   readonly base: string | null;
   readonly file: ChangedFile;
   readonly look: Look;
+  /** The names of the sides of a conflict, where the repository is in one. */
+  readonly sides: SideWords | null;
   readonly lines: Lines;
   readonly comments: readonly Comment[];
   readonly seen: boolean;
@@ -97,6 +100,7 @@ function FileBody(props: FileBodyProps) {
     <DiffView
       file={diff}
       split={look.split}
+      sides={file.kind === 'unmerged' ? props.sides : null}
       comments={here}
       editing={lines.editing}
       cursor={lines.cursor}

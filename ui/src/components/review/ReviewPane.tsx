@@ -3,14 +3,16 @@
  * All of it works by keyboard: `ReviewKeys` names the keys.
  */
 
-import { useLayoutEffect, useRef, useState, type RefObject } from 'react';
+import { useLayoutEffect, useMemo, useRef, useState, type RefObject } from 'react';
 import type { Sandbox } from '../../api/types';
 import { t } from '../../language/t';
 import { isLive } from '../../state/acts';
 import { useRights } from '../../state/team/useRights';
 import { panelOf } from '../parts/TabList';
+import { ConflictNote } from '../work/ConflictNote';
 import { addComment, rewordComment } from './comments';
 import { CommentBar, useOutbox } from './CommentBar';
+import { sideWords, type SideWords } from './conflicts';
 import { FileList } from './FileList';
 import { FilePane } from './FilePane';
 import type { Look } from './look';
@@ -72,6 +74,7 @@ function Review(props: ReviewProps) {
   const outbox = useOutbox(sandbox);
   const { works } = useRights(id);
   const edits = live && works;
+  const sides = useSides(sandbox, compared.repo);
   const [asked, setAsked] = useState<number | 'file' | null>(null);
   const [help, setHelp] = useState(false);
   useLayoutEffect(() => {
@@ -117,6 +120,7 @@ function Review(props: ReviewProps) {
         {...{ sandbox, edits, compared, changes, look, onCompare, onLook }}
         onHelp={() => setHelp(true)}
       />
+      <ConflictNote sandbox={sandbox} />
       <Note problem={problem} loading={changes === null} empty={files.length === 0} />
       {file !== null && (
         <div className="review-body">
@@ -129,7 +133,7 @@ function Review(props: ReviewProps) {
           />
           <FilePane
             key={file.path}
-            {...{ id, works, edits, compared, file, look, lines, onSave, asked }}
+            {...{ id, works, edits, compared, file, look, lines, sides, onSave, asked }}
             base={changes?.base ?? null}
             onAsk={setAsked}
             comments={outbox.list}
@@ -142,6 +146,13 @@ function Review(props: ReviewProps) {
       {help && <ReviewKeys works={works} onClose={() => setHelp(false)} />}
     </div>
   );
+}
+
+/** The names of the sides of the conflict that the repository is in; the same while it lasts. */
+function useSides({ work }: Sandbox, repo: number): SideWords | null {
+  const conflict = work?.conflict?.repo === repo ? work.conflict : null;
+  const { kind, onto } = conflict ?? { kind: null, onto: '' };
+  return useMemo(() => (kind === null ? null : sideWords({ kind, onto })), [kind, onto]);
 }
 
 interface NoteProps {

@@ -3,6 +3,7 @@
 import type { Schemas } from '../../api/types';
 import { visible } from '../../unseen';
 import type { Comment } from './comments';
+import { sidesIn, type Marked, type Part } from './conflicts';
 import type { Place } from './look';
 
 export type FileDiff = Schemas['FileDiff'];
@@ -16,7 +17,8 @@ export interface Line {
 
 export type Row =
   | { readonly kind: 'hunk'; readonly words: string; readonly hunk: number }
-  | { readonly kind: 'line'; readonly line: Line }
+  | { readonly kind: 'line'; readonly line: Line; readonly part: Part }
+  | { readonly kind: 'side'; readonly part: Part; readonly marker: string }
   | { readonly kind: 'pair'; readonly left: Line | null; readonly right: Line | null }
   | { readonly kind: 'comment'; readonly comment: Comment }
   | { readonly kind: 'editor' };
@@ -24,6 +26,7 @@ export type Row =
 export const HEIGHTS: Readonly<Record<Row['kind'], number>> = {
   hunk: 28,
   line: 20,
+  side: 28,
   pair: 20,
   comment: 68,
   editor: 132,
@@ -40,19 +43,36 @@ interface Marks {
   readonly editing: (Place & { readonly comment?: Comment }) | null;
 }
 
-/** The rows of a file; `split` puts the old side beside the new one, where both have lines. */
-export function rowsOf(file: FileDiff, split: boolean, marks: Marks): readonly Row[] {
-  const beside = split && hasBothSides(file);
+/** The rows of a file; `split` puts the old side beside the new one, where both have lines. Of a file
+ *  in conflict, the sides of the conflict stand below each other. */
+export function rowsOf(
+  file: FileDiff,
+  split: boolean,
+  marks: Marks,
+  conflict = false,
+): readonly Row[] {
+  const beside = split && !conflict && hasBothSides(file);
+  const all = file.hunks.map(linesOf);
+  const sides = conflict ? sidesIn(all.flat()) : [];
+  let before = 0;
   return file.hunks.flatMap((hunk, at): Row[] => {
     const range = `-${hunk.old_start},${hunk.old_lines} +${hunk.new_start},${hunk.new_lines}`;
     const words = `@@ ${range} @@ ${hunk.heading}`.trimEnd();
-    const lines = linesOf(hunk);
-    const shown = beside ? paired(lines) : lines.map((line): Row => ({ kind: 'line', line }));
+    const lines = all[at] ?? [];
+    const from = before;
+    before += lines.length;
+    const shown = beside ? paired(lines) : lines.flatMap((line, i) => rowOf(line, sides[from + i]));
     return [
       { kind: 'hunk', words, hunk: at },
       ...shown.flatMap((row) => [row, ...after(row, marks)]),
     ];
   });
+}
+
+/** A line's row: the head of a side in place of git's marker, and none for the end of the last. */
+function rowOf(line: Line, { part, marker }: Marked = { part: null, marker: null }): Row[] {
+  if (marker === null) return [{ kind: 'line', line, part }];
+  return line.text.startsWith('>') ? [] : [{ kind: 'side', part, marker }];
 }
 
 /** False for a file that was added or removed: one side would be empty. */
