@@ -86,9 +86,9 @@ def test_mentioned_people_are_few_and_see_the_dashboard() -> None:
 
 
 def test_dashboard_has_a_bounded_number_of_comments() -> None:
-    check_room(MAX_COMMENTS - 1)
+    check_room(ANN, MAX_COMMENTS - 1)
     with pytest.raises(LimitReached):
-        check_room(MAX_COMMENTS)
+        check_room(ANN, MAX_COMMENTS)
 
 
 def test_author_and_editors_resolve() -> None:

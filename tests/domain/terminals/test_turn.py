@@ -21,6 +21,7 @@ PHONE = Party("ann", "Ann", "a2", Role.OWNER)
 BOB = Party("bob", "Bob", "b1", Role.CONTROLLER)
 CYD = Party("cyd", "Cyd", "c1", Role.CONTROLLER)
 EVE = Party("eve", "Eve", "e1", Role.VIEWER)
+GUEST = Party("guest_g", "guest Gus", "g1", Role.CONTROLLER, given=True)
 
 
 def turn_of(*parties: Party, creator: str | None = None) -> Turn:
@@ -80,6 +81,25 @@ def test_first_keystroke_at_a_free_terminal_asks_and_is_accepted() -> None:
     assert turn.driver == CYD
     assert code(turn.typed("b1", 2.0)) == "not_driver"
     assert turn.driver == CYD
+
+
+def test_guest_of_a_dashboard_drives_only_what_it_is_given() -> None:
+    turn = turn_of(GUEST, BOB, creator="guest_g")
+    assert code(turn.typed("g1", 1.0)) == "not_driver"
+    assert turn.requested("g1", 1.0) is None
+    assert turn.taken("g1", 1.0) is None
+    assert (turn.driver, turn.waiting) == (None, (GUEST,))
+    assert code(turn.granted("g1", "g1", 1.0)) == "not_driver"
+    assert turn.requested("b1", 2.0) is None
+    assert turn.revoked("b1", 3.0) is None  # nobody drives, and the guest still waits
+    assert (turn.driver, turn.waiting) == (None, (GUEST,))
+    turn.joined(OWNER, 4.0)
+    assert turn.granted("a1", None, 5.0) is None
+    assert turn.driver == GUEST
+    assert turn.typed("g1", 6.0) is None
+    assert turn.revoked("a1", 7.0) is None
+    assert driver(turn) == OWNER
+    assert code(turn.typed("g1", 8.0)) == "not_driver"
 
 
 def test_request_waits_for_the_driver_who_grants_it() -> None:

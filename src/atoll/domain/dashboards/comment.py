@@ -80,16 +80,25 @@ def check_mentioned(dashboard: Dashboard, people: Iterable[Principal | None]) ->
         raise Invalid("mention people who see the dashboard", field="mentions")
 
 
-def check_room(comments: int) -> None:
-    """Check that a dashboard takes another comment. Raises `LimitReached`."""
-    if comments >= MAX_COMMENTS:
-        raise LimitReached(f"the dashboard has {MAX_COMMENTS} comments: delete some first")
+def check_room(caller: Principal, comments: int) -> None:
+    """Check that a dashboard takes another comment. Raises `LimitReached`; for a guest at half of
+    the bound, so that members find room."""
+    most = MAX_COMMENTS if caller.guest_access is None else MAX_COMMENTS // 2
+    if comments >= most:
+        raise LimitReached(f"the dashboard has {most} comments: delete some first")
+
+
+def check_comments(caller: Principal) -> None:
+    """Check that the caller may comment on a dashboard that they see. Raises `Forbidden` for a
+    guest who only looks."""
+    if caller.guest_access is not None and not caller.guest_access.edits:
+        raise Forbidden("your link lets you look at this dashboard, and not comment on it")
 
 
 def check_resolves(caller: Principal, dashboard: Dashboard, comment: DashboardComment) -> None:
     """Check that the caller may resolve a comment, or open it again: its author, and who edits the
     dashboard. Raises `Forbidden`."""
-    role = role_of(caller, dashboard)
+    role = role_of(caller, dashboard) if caller.guest_access is None else None
     if caller.id != comment.author and (role is None or not role.edits):
         raise Forbidden("only the author of the comment and the editors of the dashboard may do so")
 

@@ -65,12 +65,13 @@ def read_name(text: str) -> str:
 
 def role_of(caller: Principal, dashboard: Dashboard) -> DashboardRole | None:
     """Return the caller's role; None for who may not see the dashboard. A guest looks at the one
-    that its link opens."""
+    that its link opens, or edits it within `domain.dashboards.guest`."""
     if not caller.may(Capability.DASHBOARD_READ):
         return None
     if caller.guest_access is not None:
-        own = caller.guest_access.dashboard_id == dashboard.id
-        return DashboardRole.VIEWER if own else None
+        if caller.guest_access.dashboard_id != dashboard.id:
+            return None
+        return DashboardRole.EDITOR if caller.guest_access.edits else DashboardRole.VIEWER
     if caller.org_id != dashboard.org_id:
         return None
     given = _find_role(caller, dashboard)
@@ -104,7 +105,10 @@ def check_seen(caller: Principal, dashboard: Dashboard | None, ref: str) -> Dash
 
 
 def check_edits(caller: Principal, dashboard: Dashboard) -> None:
-    """Check that the caller may change what is on the dashboard. Raises `Forbidden`."""
+    """Check that the caller may open terminals and start agents on the dashboard. Raises
+    `Forbidden`, also for a guest who edits its items."""
+    if caller.guest_access is not None:
+        raise Forbidden("a guest opens no terminals and starts no agents")
     role = role_of(caller, dashboard)
     if role is None or not role.edits:
         raise Forbidden(f"you may look at the dashboard {dashboard.name} and not change it")

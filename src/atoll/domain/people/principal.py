@@ -25,7 +25,8 @@ class GuestAccess:
     """The only right of a guest: a role at the terminals (or one terminal) of one sandbox that
     belongs to `owner` of `org_id`, until it ends. With `recording_id` it is that recording, and no
     terminal. With `dashboard_id` it is a look at that dashboard, and no sandbox; with `terminals`
-    also at the terminals whose panes are on it."""
+    also at the terminals whose panes are on it. A `controller` of a dashboard changes what guests
+    may change there, and types at those terminals once somebody gives control."""
 
     org_id: OrgId
     owner: PrincipalId
@@ -37,6 +38,11 @@ class GuestAccess:
     recording_id: RecordingId | None = None
     dashboard_id: DashboardId | None = None
     terminals: bool = False
+
+    @property
+    def edits(self) -> bool:
+        """Return whether the guest may change what is on a dashboard."""
+        return self.dashboard_id is not None and self.role is Role.CONTROLLER
 
     def plays(self, sandbox_ref: str, recording_id: str) -> bool:
         """Report whether the guest may see this recording of this sandbox, by their ids."""

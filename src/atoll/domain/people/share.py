@@ -38,7 +38,8 @@ MAX_LIFE = timedelta(days=30)
 class Share:
     """A share link. Without `terminal_id` it opens every terminal of the sandbox; with
     `recording_id` that recording and no terminal. With `dashboard_id` it opens a dashboard instead
-    of a sandbox, and with `terminals` the terminals that the dashboard shows. `mark` is the
+    of a sandbox, and with `terminals` the terminals that the dashboard shows; a `controller` edits
+    it. `mark` is the
     fingerprint of its secret; `name` is the label its maker chose."""
 
     id: ShareId
@@ -54,6 +55,11 @@ class Share:
     recording_id: RecordingId | None = None
     dashboard_id: DashboardId | None = None
     terminals: bool = False
+
+    @property
+    def edits(self) -> bool:
+        """Return whether its guests may change what is on its dashboard."""
+        return self.dashboard_id is not None and self.role is Role.CONTROLLER
 
     @property
     def opens(self) -> SandboxId | DashboardId:

@@ -26,12 +26,14 @@ terminal."""
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """A client and its principal. A client id belongs to one principal at a time."""
+    """A client and its principal. A client id belongs to one principal at a time. With `given` it
+    drives only where another one gives it control, never for want of a driver."""
 
     principal: str
     name: str
     client: str
     role: Role
+    given: bool = False
 
 
 class Act(StrEnum):
@@ -168,7 +170,8 @@ class Turn:
         """Handle `request_control`.
 
         Control is granted at once when nobody drives, or when the driver is another client of the
-        same principal; else the request waits for the driver.
+        same principal; else the request waits for the driver. That of who is `given` control waits
+        for somebody to give it, also at a free terminal.
         """
         self.tick(now)
         party = self._present.get(client)
@@ -176,7 +179,8 @@ class Turn:
             return _STRANGER if party is None else _VIEWER
         if self.drives(client):
             return None
-        if self.driver is None or self.driver.principal == party.principal:
+        free = self.driver is None and not party.given
+        if free or (self.driver is not None and self.driver.principal == party.principal):
             self._hand(party, Act.GRANTED, now)
             return None
         self._waiting.setdefault(client, party)
@@ -235,7 +239,7 @@ class Turn:
             return _STRANGER if party is None else _VIEWER
         if self.agent is not None and not passes:
             return TurnRefusal("agent_running", f"{self.agent} has control until it yields")
-        if self.driver is None:
+        if self.driver is None and not party.given:
             self._hand(party, Act.GRANTED, now)
         if not self.drives(client):
             return _NOT_DRIVER
@@ -282,7 +286,7 @@ class Turn:
 
     def _sits_down(self, party: Party) -> bool:
         opened = party.role is Role.CONTROLLER and party.principal == self.creator
-        return party.role is Role.OWNER or opened
+        return party.role is Role.OWNER or (opened and not party.given)
 
     def _party_named(self, to: str | None) -> Party | None:
         """Return the party named by `to`: those who wait before those who watch, and the newest
@@ -305,8 +309,9 @@ class Turn:
         """Release control; if somebody waits, a free terminal grants it at once."""
         gone, self.driver, self.left_at = self.driver, None, None
         self._note(act, gone)
-        if self._waiting:
-            self._hand(next(iter(self._waiting.values())), Act.GRANTED, now)
+        following = next((party for party in self._waiting.values() if not party.given), None)
+        if following is not None:
+            self._hand(following, Act.GRANTED, now)
 
     def _note(self, act: Act, party: Party | None, by: Party | None = None) -> None:
         self.epoch += 1

@@ -72,6 +72,7 @@ def read_attach_request(request: web.Request) -> AttachRequest:
         expires=float(expires) if expires else None,
         marks=query_flag(request, "marks"),
         heartbeat=query_flag(request, "heartbeat"),
+        given=query_flag(request, "given"),
     )
 
 

@@ -57,7 +57,7 @@ TURNS_PER_SECOND = 10
 class AttachRequest:
     """Request to attach. `since` is the first byte wanted, `wanted_size` the size (None: any), and
     `expires` when this client must leave, in seconds since 1970. `marks` asks for pushed marks, and
-    `heartbeat` for signs that the connection is alive."""
+    `heartbeat` for signs that the connection is alive. `given` is that of `Party`."""
 
     principal: str
     name: str
@@ -69,10 +69,11 @@ class AttachRequest:
     expires: float | None
     marks: bool
     heartbeat: bool
+    given: bool = False
 
     def party(self, client: str) -> Party:
         """Return the party that this request makes of a client id it may have."""
-        return Party(self.principal, self.name, client, self.role)
+        return Party(self.principal, self.name, client, self.role, self.given)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from atoll.domain.dashboards.comment import (
     CommentId,
     DashboardComment,
+    check_comments,
     check_mentioned,
     check_removes,
     check_resolves,
@@ -20,6 +21,7 @@ from atoll.domain.dashboards.comment import (
 )
 from atoll.domain.dashboards.dashboard import Dashboard, role_of
 from atoll.domain.dashboards.mention import named_in
+from atoll.domain.dashboards.presence import presence_name
 from atoll.domain.event import dashboard_stream
 from atoll.domain.ids import PrincipalId
 from atoll.domain.paging import PageQuery, RowPage
@@ -61,20 +63,24 @@ class DashboardComments:
         """Comment on an item. `mentions` are people, beside those whom the text names. Raises
         `Invalid`, `LimitReached`."""
         dashboard, body = (await self._dashboards.get(caller, ref)).dashboard, read_comment(text)
+        check_comments(caller)
+        named: tuple[PrincipalId, ...] = ()
+        if caller.guest_access is None:  # a guest asks nobody here
+            named = await self._resolve_mentions(dashboard, body, read_mentions(mentions))
         comment = DashboardComment(
             id=CommentId(self._ground.ids.new("cmt")),
             dashboard_id=dashboard.id,
             org_id=dashboard.org_id,
             item_id=read_item_id(item_id),
             author=caller.id,
-            author_name=caller.name,
+            author_name=presence_name(caller) if caller.name else "",
             text=body,
             at=self._ground.clock.now(),
-            mentions=await self._resolve_mentions(dashboard, body, read_mentions(mentions)),
+            mentions=named,
         )
         async with self._ground.store.begin() as rows:
             dashboard = await self._dashboards.find(rows, caller, ref)
-            check_room(await rows.dashboard_comments.count(dashboard.id))
+            check_room(caller, await rows.dashboard_comments.count(dashboard.id))
             await rows.dashboard_comments.put(comment)
             await self._mentions.note(rows, caller, dashboard, comment)
             await self._report(rows, caller, "dashboard.commented", dashboard, comment)

@@ -24,6 +24,10 @@ MAX_REFUSALS = 20
 
 MESSAGES_PER_SECOND, MESSAGE_BURST = 80.0, 240.0
 BYTES_PER_SECOND, BYTE_BURST = 512 * 1024.0, 2 * 1024 * 1024.0
+GUEST_MESSAGES_PER_SECOND, GUEST_MESSAGE_BURST = 40.0, 120.0
+GUEST_BYTES_PER_SECOND, GUEST_BYTE_BURST = 32 * 1024.0, 256 * 1024.0
+"""The same of a guest: many may come by one link."""
+
 DOCUMENTS_PER_SECOND, DOCUMENT_BURST = 0.5, 5.0
 """Requests for the whole document."""
 
@@ -77,8 +81,12 @@ class RoomConnection:
         self._closed = False
         self._is_open = False
         now = asyncio.get_running_loop().time()
-        self._messages = Budget(MESSAGES_PER_SECOND, MESSAGE_BURST, now)
-        self._sizes = Budget(BYTES_PER_SECOND, BYTE_BURST, now)
+        if caller.guest_access is None:
+            self._messages = Budget(MESSAGES_PER_SECOND, MESSAGE_BURST, now)
+            self._sizes = Budget(BYTES_PER_SECOND, BYTE_BURST, now)
+        else:
+            self._messages = Budget(GUEST_MESSAGES_PER_SECOND, GUEST_MESSAGE_BURST, now)
+            self._sizes = Budget(GUEST_BYTES_PER_SECOND, GUEST_BYTE_BURST, now)
         self._documents = Budget(DOCUMENTS_PER_SECOND, DOCUMENT_BURST, now)
 
     @property

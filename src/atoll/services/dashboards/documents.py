@@ -26,6 +26,11 @@ from atoll.domain.dashboards.change import (
     types_made,
 )
 from atoll.domain.dashboards.dashboard import Dashboard
+from atoll.domain.dashboards.guest import (
+    check_guest_change,
+    check_guest_room,
+    check_guest_size,
+)
 from atoll.domain.dashboards.history import (
     CHECKPOINT_ENTRIES,
     MAX_ENTRIES,
@@ -71,7 +76,8 @@ _parts = msgspec.msgpack.Decoder(tuple[bytes, ...])
 class LoadedDocument:
     """A document in memory, as of update `seq`, with the depth of each of its shared types and the
     order of its parts.
-    `stored` is its size in the store: the snapshot and the updates since."""
+    `stored` is its size in the store: the snapshot and the updates since. `items` are its items,
+    once a guest edits: what a guest changed is compared with them."""
 
     document: Document
     types: dict[Id, int]
@@ -80,6 +86,7 @@ class LoadedDocument:
     snapshot_seq: int = 0
     updates: int = 0
     order: DocumentOrder = field(default_factory=DocumentOrder)
+    items: dict[str, Fields] | None = None
 
     def follow_all(self, updates: Iterable[StoredUpdate]) -> None:
         """Apply stored updates, in their order."""
@@ -97,7 +104,25 @@ class LoadedDocument:
             self.stored += len(part)
         self.seq = update.seq
         self.updates += 1
+        self.remember(touched)
         return frozenset(touched)
+
+    def before(self) -> Mapping[str, Fields]:
+        """Return all items as they are now."""
+        if self.items is None:
+            document = self.document
+            self.items = {item_id: document.item(item_id) or {} for item_id in document.ids()}
+        return self.items
+
+    def remember(self, touched: Iterable[str]) -> None:
+        """Note what items are after an update, where that is asked for."""
+        if self.items is None:
+            return
+        for item_id in touched:
+            fields = self.document.item(item_id)
+            self.items.pop(item_id, None)
+            if fields is not None:
+                self.items[item_id] = fields
 
 
 class DocumentStore:
@@ -323,10 +348,15 @@ class EditedDocument:
         data: bytes,
         *,
         present: Mapping[int, PrincipalId],
+        guest: bool = False,
     ) -> Admitted:
-        """Apply an update of a person. Raises `Unfounded`, and `Invalid` or `LimitReached` for one
-        that is refused. `present` are the people of the clients that are connected."""
+        """Apply an update of a person. Raises `Unfounded`, and `Invalid`, `LimitReached` or
+        `Forbidden` for one that is refused. `present` are the people of the clients that are
+        connected."""
         loaded = self.loaded
+        if guest:
+            check_guest_size(len(data))
+            loaded.before()
         judgement = judge(parsed, loaded.order.clocks, loaded.types)
         if isinstance(judgement, Missing):
             raise Unfounded
@@ -336,13 +366,24 @@ class EditedDocument:
         try:
             applied = loaded.document.apply(data)
             self._check(judgement.clocks, applied.items)
+            if guest:
+                self._check_guest(person, applied.items)
         except AtollError:
             self.spoiled = True
             raise
+        loaded.remember(applied.items)
         loaded.types.update(judgement.types)
         loaded.stored += len(applied.update)
         self.authors.update(dict.fromkeys(clients, person))
         return Admitted(applied.update, clients, applied.items)
+
+    def _check_guest(self, guest: PrincipalId, touched: Iterable[str]) -> None:
+        """Check what a guest made of the items."""
+        document, before = self.loaded.document, self.loaded.before()
+        for item_id in touched:
+            check_guest_change(guest, before.get(item_id), document.item(item_id))
+        adds = any(item_id not in before for item_id in touched)
+        check_guest_room(len(document.ids()), adds=adds)
 
     def _check_room(self, parsed: ParsedUpdate, data: bytes) -> None:
         """Refuse what makes a full document larger; deleting is possible still."""

@@ -16,6 +16,7 @@ from atoll.ports.documents import Document
 from atoll.services.dashboards.documents import DocumentStore
 from atoll.services.ground import Ground
 from atoll.services.people.memberships import Memberships
+from atoll.services.people.shares import is_link_over
 from atoll.wire.words.events import ActorKind
 
 FRESH_SECONDS = 2.0
@@ -45,7 +46,7 @@ class DashboardPanes:
     def __init__(
         self, ground: Ground, documents: DocumentStore, *, memberships: Memberships
     ) -> None:
-        self._store = ground.store
+        self._store, self._clock = ground.store, ground.clock
         self._documents = documents
         self._memberships = memberships
         self._known: dict[DashboardId, _Known] = {}
@@ -58,7 +59,8 @@ class DashboardPanes:
             return None
         sandbox_id = SandboxId(ref)
         async with self._store.read() as rows:
-            sandbox = await rows.sandboxes.get(sandbox_id)
+            over = await is_link_over(rows, current, self._clock.now())
+            sandbox = None if over else await rows.sandboxes.get(sandbox_id)
             showing = [] if sandbox is None else await rows.dashboards.showing(sandbox_id)
         if sandbox is None:
             return None

@@ -48,7 +48,7 @@ from atoll.services.dashboards.work import (
 )
 from atoll.services.ground import Ground
 from atoll.services.people.memberships import Memberships
-from atoll.services.people.shares import LINK_OVER
+from atoll.services.people.shares import LINK_OVER, is_link_over
 from atoll.services.task_runner import TaskRunner
 from atoll.wire.crdt.frames import (
     AwarenessQuery,
@@ -302,12 +302,10 @@ class Room:
 
     async def _has_left(self, caller: Principal) -> bool:
         """Report whether a guest's link is over or was revoked."""
-        access, now = caller.guest_access, self._ports.ground.clock.now()
-        if access is None:
+        if caller.guest_access is None:
             return False
         async with self._ports.ground.store.read() as rows:
-            share = await rows.shares.get(access.share_id)
-        return share is None or share.expires_at <= now
+            return await is_link_over(rows, caller, self._ports.ground.clock.now())
 
     async def _set_role(self, connection: RoomConnection, dashboard: Dashboard) -> None:
         current = await self._ports.memberships.current(connection.caller)

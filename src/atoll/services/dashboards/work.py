@@ -7,6 +7,7 @@ Nothing else touches the document. Who may edit is looked up again in each trans
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import TypeAlias
 
@@ -35,6 +36,7 @@ from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.dashboards.presences import Presences
 from atoll.services.ground import Ground
 from atoll.services.people.memberships import Memberships
+from atoll.services.people.shares import is_link_over
 from atoll.wire.crdt.frames import SyncStep1, SyncStep2, SyncUpdate, spell_frame
 from atoll.wire.crdt.update import ParsedUpdate
 
@@ -229,11 +231,12 @@ class DocumentWork:
 
     async def _admit_arrival(self, arrival: Arrival) -> Admitted:
         """Return an arrived update as admitted to the document, which a thread does."""
-        edited, person = self._edited, arrival.connection.caller.id
+        edited, caller = self._edited, arrival.connection.caller
+        person, guest = caller.id, caller.guest_access is not None
         people = self._audience.presences.people
         others = {client: author for client, author in people.items() if author != person}
         return await self._ports.documents.beside(
-            partial(edited.admit, person, arrival.parsed, arrival.data, present=others)
+            partial(edited.admit, person, arrival.parsed, arrival.data, present=others, guest=guest)
         )
 
     async def _reload(self, done: _Batch) -> None:
@@ -281,7 +284,11 @@ class DocumentWork:
             if dashboard is None or dashboard.deleted_at is not None:
                 raise unknown(self._audience.dashboard.id)
             refused = frozenset(
-                person_id for person_id, who in current.items() if not _edits(who, dashboard)
+                [
+                    person_id
+                    for person_id, who in current.items()
+                    if not _edits(who, dashboard) or await is_link_over(rows, who, self._now())
+                ]
             )
             if refused:
                 return refused
@@ -350,6 +357,9 @@ class DocumentWork:
             self._audience.broadcast(part)
         if unread:
             self._durable = dict(loaded.order.clocks)
+
+    def _now(self) -> datetime:
+        return self._ports.ground.clock.now()
 
     def tell(self, what: LiveMessage) -> None:
         """Tell the other replicas."""

@@ -253,6 +253,14 @@ async def _shared_resource(
     return (None if link.sandbox_id is None else await rows.sandboxes.get(link.sandbox_id)), None
 
 
+async def is_link_over(rows: Transaction, caller: Principal | None, now: datetime) -> bool:
+    """Report whether the link of a guest is over or was revoked; False for anybody else."""
+    if caller is None or caller.guest_access is None:
+        return False
+    share = await rows.shares.get(caller.guest_access.share_id)
+    return share is None or share.expires_at <= now
+
+
 async def add_link(rows: Transaction, share: Share, now: datetime) -> None:
     """Add a link in the caller's transaction. Raises `LimitReached`."""
     await rows.shares.forget(now)

@@ -25,6 +25,9 @@ OTHER_LINK = "There is no such terminal here; your link opens another one."
 LOOK_SECONDS = 2.0
 """The interval at which it is checked that who is attached still may be."""
 
+GUEST_LOOK_SECONDS = 0.5
+"""The same for a guest of a dashboard, who may have been given control."""
+
 _RANKS = (Role.VIEWER, Role.CONTROLLER, Role.OWNER)
 
 Panes: TypeAlias = Callable[[Principal, str, str], Awaitable[Principal | None]]
@@ -91,7 +94,7 @@ class TerminalReach:
                     return True
                 if now.role is Role.OWNER:
                     break
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(LOOK_SECONDS if access is None else GUEST_LOOK_SECONDS)
         never: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         return await never
 
@@ -108,7 +111,10 @@ class TerminalReach:
         host = None if terminal_id is None else await self._panes(caller, ref, terminal_id)
         if host is None:
             raise otherwise
-        return Reach(*await self._of_host(host, ref), Role.VIEWER, by_pane=True)
+        access = caller.guest_access
+        types = access is not None and access.edits and access.terminals
+        role = Role.CONTROLLER if types else Role.VIEWER
+        return Reach(*await self._of_host(host, ref), role, by_pane=True)
 
     async def _of_host(self, host: Principal, ref: str) -> tuple[Sandbox, RuntimeClient]:
         try:
@@ -121,9 +127,16 @@ class TerminalReach:
 def credentials(caller: Principal, role: Role) -> Query:
     """Return the caller's identity and role as query parameters that the runtime trusts."""
     access = caller.guest_access
-    who = (("principal", caller.id), ("name", caller.name or caller.id), ("role", role.value))
+    who: Query = (
+        ("principal", caller.id),
+        ("name", caller.name or caller.id),
+        ("role", role.value),
+    )
     if access is None:
         return who
+    if access.dashboard_id is not None:
+        # A terminal that nobody drives would otherwise be theirs at a key.
+        who = (*who, ("given", "true"))
     return (*who, ("expires", str(int(access.expires_at.timestamp()))))
 
 

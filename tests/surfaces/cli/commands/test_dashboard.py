@@ -62,6 +62,7 @@ def test_link_is_printed_once_listed_and_revoked(cli: Cli, server: Scripted) -> 
         "share_id": "sh_1",
         "dashboard_id": "dsh_1",
         "terminals": True,
+        "edits": True,
         "name": "for Bob",
         "created_at": "2026-01-01T00:00:00Z",
         "expires_at": "2036-01-01T00:00:00Z",
@@ -75,9 +76,11 @@ def test_link_is_printed_once_listed_and_revoked(cli: Cli, server: Scripted) -> 
     assert "watch its terminals" in ran.err and "this machine only" in ran.err
     (seen,) = server.requests("POST", "/v1/dashboards/dsh_1/shares")
     assert seen.json == {"ttl": "2h", "terminals": True, "name": "for Bob"}
+    cli("dashboard", "link", "dsh_1", "--edit")
+    assert server.requests("POST", "/v1/dashboards/dsh_1/shares")[1].json["edits"] is True
     answers(server, "GET /v1/dashboards/dsh_1/shares", {"shares": [share]})
     shown = cli("dashboard", "links", "dsh_1").out
-    assert all(word in shown for word in ("sh_1", "yes", "Bob", "for Bob"))
+    assert all(word in shown for word in ("sh_1", "edit", "yes", "Bob", "for Bob"))
     answers(server, "DELETE /v1/dashboards/dsh_1/shares/sh_1", None, 204)
     assert "revoked sh_1" in cli("dashboard", "unlink", "dsh_1", "sh_1").err
 

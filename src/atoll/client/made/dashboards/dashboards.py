@@ -181,7 +181,7 @@ class Dashboards:
         )
 
     def make_link(self, dashboard_id: str, body: DashboardShareBody) -> DashboardShareMade:
-        """Make a link for looking at the dashboard."""
+        """Make a link for looking at the dashboard, or for editing it."""
         return self._transport.read(
             DashboardShareMade, post("dashboards", dashboard_id, "shares", value=body)
         )

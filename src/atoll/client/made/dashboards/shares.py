@@ -16,6 +16,7 @@ class DashboardShare(Shape):
     share_id = fields.text()
     dashboard_id = fields.text()
     terminals = fields.flag()
+    edits = fields.flag()
     name = fields.text()
     created_at = fields.text()
     expires_at = fields.text()
@@ -38,8 +39,11 @@ class DashboardShareList(Shape):
 
 
 class DashboardShareBody(TypedDict, total=False):
-    """A link to make. With `terminals` its guests watch the terminals on the dashboard, too."""
+    """A link to make. With `terminals` its guests watch the terminals on the dashboard, too.
+    With `edits` they change notes and the like, arrange and comment; with both they type at a
+    terminal once somebody gives them control."""
 
     ttl: int | str
     name: str | None
     terminals: bool
+    edits: bool

@@ -164,6 +164,7 @@ def share(
 @click.option(
     "--ttl", default="1h", show_default=True, callback=duration, help="How long the link is valid."
 )
+@click.option("--edit", is_flag=True, help="Guests edit notes, arrange and comment.")
 @click.option("--terminals", is_flag=True, help="Guests watch the terminals on it, too.")
 @click.option("--label", default=None, help="The name of the link in lists.")
 @utc_option()
@@ -174,18 +175,21 @@ def link(
     dashboard: str,
     *,
     ttl: str,
+    edit: bool,
     terminals: bool,
     label: str | None,
     as_json: bool,
 ) -> None:
-    """Make a link by which anybody may look, and print it, this once."""
+    """Make a link by which anybody may look or edit, and print it, this once."""
     body: DashboardShareBody = {"ttl": ttl, "terminals": terminals, "name": label}
+    if edit:
+        body["edits"] = True
     made = _dashboards(invocation).make_link(dashboard, body)
     if as_json:
         show_json(made.value)
         return
     say(made.link)
-    may = "look and watch its terminals" if terminals else "look"
+    may = _link_words(edits=edit, terminals=terminals)
     until = moment_with_time_left(made.expires_at)
     note(f"anyone who has it may {may} until {until}; it is not shown again")
     if made.local_only:
@@ -205,7 +209,7 @@ def links(invocation: Invocation, dashboard: str, *, as_json: bool) -> None:
         show_json(answered.value)
     else:
         rows = [_link_row(guest_link) for guest_link in answered.shares]
-        show_table(("LINK", "TERMINALS", "GUESTS", "EXPIRES", "LABEL"), rows)
+        show_table(("LINK", "MAY", "TERMINALS", "GUESTS", "EXPIRES", "LABEL"), rows)
 
 
 @needs("share.manage")
@@ -287,12 +291,21 @@ def _dashboards(invocation: Invocation) -> Dashboards:
     return Dashboards(invocation.api().transport)
 
 
+def _link_words(*, edits: bool, terminals: bool) -> str:
+    """Return what the guests of a link may do."""
+    if not terminals:
+        return "edit" if edits else "look"
+    if edits:
+        return "edit, watch its terminals and type there when given control,"
+    return "look and watch its terminals"
+
+
 def _link_row(guest_link: DashboardShare) -> tuple[str, ...]:
     guests = ", ".join(guest_link.guest_names) or str(guest_link.guests)
-    may = "yes" if guest_link.terminals else "no"
     return (
         guest_link.share_id,
-        may,
+        "edit" if guest_link.edits else "look",
+        "yes" if guest_link.terminals else "no",
         guests,
         moment_with_time_left(guest_link.expires_at),
         guest_link.name or "-",

@@ -1,7 +1,7 @@
 """Routes of a dashboard's share links: make, list and revoke them.
 
-Who comes by one is a guest, who looks at the dashboard and changes nothing. The entrance is that of
-all share links: `surfaces.http.people.shares`.
+Who comes by one is a guest, who looks at the dashboard, or edits it as far as guests do. The
+entrance is that of all share links: `surfaces.http.people.shares`.
 """
 
 from atoll.domain.people.share import Guest, Share, ShareRequest
@@ -10,6 +10,7 @@ from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.wire.api.dashboards import shares as api
 from atoll.wire.api.dashboards.shares import DashboardShares
+from atoll.wire.words.terminals import Role
 
 operations = Operations()
 
@@ -18,7 +19,8 @@ operations = Operations()
 async def make_dashboard_share(
     context: RequestContext, dashboard: str, body: api.DashboardShareBody
 ) -> api.DashboardShareMadeView:
-    request = ShareRequest(seconds=int(body.ttl), name=body.name or "")
+    role = Role.CONTROLLER if body.edits else Role.VIEWER
+    request = ShareRequest(role=role, seconds=int(body.ttl), name=body.name or "")
     share, secret = await context.atoll.dashboards.shares.create(
         context.caller, dashboard, request, terminals=body.terminals
     )

@@ -1,5 +1,6 @@
 """Paths open to a guest: what its link opens, and log-out. All others are not found.
 
+Who came by an edit link of a dashboard comments on it, too.
 A list of what is allowed, so that a route added tomorrow is closed to guests. The service compares
 sandbox, terminal, recording and dashboard with the guest's access.
 """
@@ -39,6 +40,10 @@ _DASHBOARD: Final = _GuestPaths(
 )
 
 
+_COMMENTS: Final = re.compile(rf"/v1/dashboards/{_ID}/comments")
+_COMMENT: Final = re.compile(rf"/v1/dashboards/{_ID}/comments/{_ID}")
+
+
 def guest_may(scope: Scope, access: GuestAccess) -> bool:
     """Report whether a guest may send this request or WebSocket."""
     path = scope["path"]
@@ -49,6 +54,8 @@ def guest_may(scope: Scope, access: GuestAccess) -> bool:
         case "GET" | "HEAD":
             return open_to.read.fullmatch(path) is not None
         case "POST":
-            return bool(path == _LEAVE)
+            return path == _LEAVE or (access.edits and _COMMENTS.fullmatch(path) is not None)
+        case "PATCH" | "DELETE":
+            return access.edits and _COMMENT.fullmatch(path) is not None
         case _:
             return False

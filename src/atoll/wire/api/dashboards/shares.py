@@ -10,11 +10,14 @@ from atoll.wire.words.people import DEFAULT_SHARE_SECONDS, MAX_NAME, MAX_SHARES
 
 
 class DashboardShareBody(Request):
-    """A link to make. With `terminals` its guests watch the terminals on the dashboard, too."""
+    """A link to make. With `terminals` its guests watch the terminals on the dashboard, too. With
+    `edits` they change notes and the like, arrange and comment; with both they type at a terminal
+    once somebody gives them control."""
 
     ttl: Seconds = Seconds(DEFAULT_SHARE_SECONDS)
     name: Annotated[str, Meta(max_length=MAX_NAME)] | None = None
     terminals: bool = False
+    edits: bool = False
 
 
 class DashboardShareView(Answer):
@@ -24,6 +27,7 @@ class DashboardShareView(Answer):
     share_id: str
     dashboard_id: str
     terminals: bool
+    edits: bool
     name: str
     created_at: str
     expires_at: str
@@ -58,7 +62,7 @@ class DashboardShares(Area):
         problems=(404, 409, 413),
     )
     def make(self, dashboard: ItemId, body: DashboardShareBody) -> DashboardShareMadeView:
-        """Make a link for looking at the dashboard."""
+        """Make a link for looking at the dashboard, or for editing it."""
 
     @operation(
         "GET /v1/dashboards/{dashboard}/shares",
