@@ -766,8 +766,14 @@ export interface components {
          * @enum {string}
          */
         readonly DashboardScope: "private" | "shared";
-        /** @description A link to make. With `terminals` its guests watch the terminals on the dashboard, too. */
+        /**
+         * @description A link to make. With `terminals` its guests watch the terminals on the dashboard, too. With
+         *     `edits` they change notes and the like, arrange and comment; with both they type at a terminal
+         *     once somebody gives them control.
+         */
         readonly DashboardShareBody: {
+            /** @default false */
+            readonly edits?: boolean;
             readonly name?: string | null;
             /** @default false */
             readonly terminals?: boolean;
@@ -789,6 +795,7 @@ export interface components {
         readonly DashboardShareMadeView: {
             readonly created_at: string;
             readonly dashboard_id: string;
+            readonly edits: boolean;
             readonly expires_at: string;
             readonly guest_names: readonly string[];
             readonly guests: number;
@@ -805,6 +812,7 @@ export interface components {
         readonly DashboardShareView: {
             readonly created_at: string;
             readonly dashboard_id: string;
+            readonly edits: boolean;
             readonly expires_at: string;
             readonly guest_names: readonly string[];
             readonly guests: number;

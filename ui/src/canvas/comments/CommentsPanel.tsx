@@ -37,6 +37,7 @@ export function CommentsPanel({ open, comments, item, phone, onClose }: Comments
   );
   const title = about === null ? t`Comments` : t`On “${nameOf(about)}”`;
   const Around = phone ? Dialog : Side;
+  const may = !open.guest || stage.edits;
   return (
     <Around title={title} onClose={onClose}>
       <label className="check">
@@ -59,10 +60,10 @@ export function CommentsPanel({ open, comments, item, phone, onClose }: Comments
         ))}
       </ul>
       {list.length === 0 && <p className="quiet">{t`None yet.`}</p>}
-      {item !== null && dashboard !== null && !open.guest && (
+      {item !== null && dashboard !== null && may && (
         <NewComment {...{ open, item }} id={dashboard.id} onMade={comments.reload} />
       )}
-      {item === null && !open.guest && (
+      {item === null && may && (
         <p className="quiet">{t`Choose an item and press C to comment on it.`}</p>
       )}
     </Around>
@@ -144,7 +145,7 @@ function Line({ comment, open, named, onMoved, onVisit }: LineProps) {
         </p>
         <p className="comment-text">{text}</p>
       </div>
-      {!open.guest && <Acts {...{ comment, open, onMoved }} />}
+      {(!open.guest || author === open.me) && <Acts {...{ comment, open, onMoved }} />}
     </li>
   );
 }
@@ -174,7 +175,7 @@ function Acts({ comment, open, onMoved }: ActsProps) {
 
   return (
     <>
-      {mayResolve(comment, me, stage.edits) && (
+      {mayResolve(comment, me, stage.works) && (
         <button type="button" className="button button-small" onClick={resolve}>
           {resolved ? t`Open again` : t`Resolve`}
         </button>

@@ -70,7 +70,7 @@ export function TerminalItem(props: TerminalItemProps) {
 /** An item of a sandbox's agent names the terminal of that agent, whichever it is now: who only
  *  views the dashboard may watch the terminals that are named on it, and finds no other. */
 function useNamed(stage: Stage, { id, terminalId, follows }: Item, known: string | null): void {
-  const names = stage.edits && known !== null && (terminalId === null || follows);
+  const names = stage.works && known !== null && (terminalId === null || follows);
   useEffect(() => {
     if (!names || known === terminalId) return;
     stage.board.note(() => {
@@ -145,7 +145,7 @@ function Live({ stage, item, inside, slot, terminal, sandboxId, zoom }: LiveProp
         if (key === 'escape') leaveTo(stage, item.id);
         else if (key === 'palette') askForPalette();
       }}
-      {...(item.kind === 'agent' && stage.edits ? { cards: item.view === 'cards', onCards } : {})}
+      {...(item.kind === 'agent' && stage.works ? { cards: item.view === 'cards', onCards } : {})}
     />
   );
 }

@@ -96,7 +96,7 @@ function Assignee({ stage, item, people }: Pick<TodoProps, 'stage' | 'item' | 'p
     <select
       aria-label={t`Who does it`}
       value={assignee ?? ''}
-      disabled={!stage.edits}
+      disabled={!stage.works}
       onChange={({ target }) => changeItems(stage.board, [id], { assignee: target.value || null })}
     >
       <option value="">{t`Nobody`}</option>
@@ -198,7 +198,7 @@ function Proposal({ stage, id }: { readonly stage: Stage; readonly id: string })
       type="button"
       className="button button-slim button-primary"
       title={t`Its work was taken over`}
-      disabled={!stage.edits}
+      disabled={!stage.works}
       onClick={() => changeItems(stage.board, [id], { done: true, proposed_done: null })}
     >
       {t`It is done`}
@@ -215,7 +215,7 @@ function useProposal(
   commits: number | null,
 ): void {
   const { id, done, proposedDone } = item;
-  const looks = !done && !proposedDone && stage.edits;
+  const looks = !done && !proposedDone && stage.works;
   useEffect(() => {
     if (!looks || commits === null || sandbox === null) return;
     let gone = false;

@@ -180,12 +180,19 @@ const TTLS = worded(() => [
   { value: '30d', words: t`30 days` },
 ]);
 
-/** Links by which anybody may look, and change nothing. */
+const MAY = worded<readonly { readonly value: 'look' | 'edit'; readonly words: string }[]>(() => [
+  { value: 'look', words: t`Can view` },
+  { value: 'edit', words: t`Can edit` },
+]);
+
+/** Links by which anybody may look, or edit what guests may. */
 function Links({ id }: { readonly id: string }) {
   const [list, setList] = useState<readonly ViewerLink[] | null>(null);
   const [made, setMade] = useState<MadeLink | null>(null);
   const [ttl, setTtl] = useState('1d');
   const [watches, setWatches] = useState(false);
+  const [may, setMay] = useState<'look' | 'edit'>('look');
+  const edits = may === 'edit';
   const now = useStore(tick);
   const load = useCallback(() => {
     dashboardsApi.links(id).then(setList, notifyFailure(t`The links could not be listed`));
@@ -194,7 +201,7 @@ function Links({ id }: { readonly id: string }) {
 
   async function make(): Promise<void> {
     try {
-      setMade(await dashboardsApi.makeLink(id, { ttl, terminals: watches }));
+      setMade(await dashboardsApi.makeLink(id, { ttl, terminals: watches, edits }));
       load();
     } catch (reason) {
       notifyFailure(t`No link could be made`)(reason);
@@ -215,9 +222,17 @@ function Links({ id }: { readonly id: string }) {
   if (list === null) return null;
   return (
     <section>
-      <h3 className="form-title">{t`View links`}</h3>
+      <h3 className="form-title">{t`Links`}</h3>
+      <Segments
+        legend={t`Whoever has the link, without an account`}
+        choices={MAY()}
+        chosen={may}
+        onChoose={setMay}
+      />
       <p className="quiet">
-        {t`Whoever has one sees this dashboard, without an account. Nothing can be changed.`}
+        {edits
+          ? t`Guests write notes, arrange and comment. They start no agents and open no terminals.`
+          : t`Guests see this dashboard. They change nothing.`}
       </p>
       <label className="check">
         <input
@@ -225,7 +240,9 @@ function Links({ id }: { readonly id: string }) {
           checked={watches}
           onChange={({ target }) => setWatches(target.checked)}
         />
-        {t`They may watch its terminals`}
+        {edits
+          ? t`They may watch its terminals, and type when given control`
+          : t`They may watch its terminals`}
       </label>
       <div className="share-make">
         <label className="share-ttl">
@@ -253,7 +270,7 @@ function Links({ id }: { readonly id: string }) {
         {list.map((link) => (
           <li key={link.share_id}>
             <span className="lines-words">
-              {link.terminals ? t`Look, and watch terminals` : t`Look`}
+              {linkWords(link)}
               <span className="quiet">
                 {t`${duration(secondsUntil(link.expires_at, now))} left`}
                 {link.guests > 0 && ` · ${link.guest_names.join(', ')}`}
@@ -267,4 +284,9 @@ function Links({ id }: { readonly id: string }) {
       </ul>
     </section>
   );
+}
+
+function linkWords({ edits, terminals }: ViewerLink): string {
+  if (edits) return terminals ? t`Can edit, with terminals` : t`Can edit`;
+  return terminals ? t`Can view, with terminals` : t`Can view`;
 }

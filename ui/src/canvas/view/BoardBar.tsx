@@ -29,7 +29,7 @@ export function BoardBar(props: BoardBarProps) {
     <header className="board-bar">
       {onMenu !== null && <Ways onMenu={onMenu} />}
       <h1 className="board-title">
-        {stage.edits ? (
+        {stage.works ? (
           <button type="button" title={t`Rename`} onClick={onRename}>
             {dashboard?.name ?? '…'}
           </button>

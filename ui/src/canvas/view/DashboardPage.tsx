@@ -66,7 +66,7 @@ function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
   const [over, setOver] = useState<Over | null>(null);
   const comments = useComments(id);
   const opening = useOpening();
-  const works = mayWork(useStore(team)) && stage.edits;
+  const works = mayWork(useStore(team)) && stage.works;
   const places = useMemo((): Places => {
     // A guest is refused both.
     const show = (is: 'share' | 'history'): void => setOver(guest ? null : { is });
@@ -182,7 +182,7 @@ function Empty({ open }: { readonly open: OpenDashboard }) {
   return (
     <div className="board-empty">
       <p>{t`Nothing is here yet.`}</p>
-      {open.stage.edits && (
+      {open.stage.works && (
         <p className="quiet">
           {t`Double-click for a note, ${(<kbd>T</kbd>)} for a terminal, ${(<kbd>D</kbd>)} for a todo, ${(<kbd>?</kbd>)} for the rest.`}
         </p>

@@ -61,6 +61,7 @@ interface CommandToolProps {
 export function CommandTool({ id, places, off = false }: CommandToolProps) {
   const command = COMMANDS().find((one) => one.id === id);
   if (command === undefined) return null;
+  if (command.members === true && places.stage.guest) return null;
   return (
     <Tool
       icon={command.icon}

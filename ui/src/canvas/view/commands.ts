@@ -15,7 +15,7 @@ import {
 import { connectItems } from '../document/connect';
 import { following } from '../document/choice';
 import { duplicateItems } from '../document/clip';
-import type { Item } from '../document/items';
+import { isPane, type Item } from '../document/items';
 import { neighbour } from '../document/geometry';
 import { GRID } from '../document/snap';
 import { chooseFiles } from './files';
@@ -50,6 +50,8 @@ export interface CanvasCommand {
   readonly icon: IconName;
   /** Changes the document. */
   readonly edits?: boolean;
+  /** Makes panes, or gives tasks to agents: not for guests. */
+  readonly members?: boolean;
   /** Needs something chosen. */
   readonly chosen?: boolean;
   readonly run: (places: Places) => void;
@@ -94,6 +96,7 @@ const MAKING = worded<readonly CanvasCommand[]>(() =>
     ...command,
     icon: command.icon as IconName,
     edits: true,
+    members: isPane(kind),
     run: ({ stage, make }: Places) => {
       // A frame goes around what is chosen.
       const ids = stage.chosen.get();
@@ -110,6 +113,7 @@ const UPLOAD = worded<CanvasCommand>(() => ({
   keys: ['U'],
   icon: 'upload',
   edits: true,
+  members: true,
   run: ({ stage }) => chooseFiles(stage),
 }));
 
@@ -137,6 +141,7 @@ const CHOSEN = worded<readonly CanvasCommand[]>(() => [
     icon: 'agent',
     chosen: true,
     edits: true,
+    members: true,
     run: ({ stage, give }) => {
       const todo = stage.picked.find(({ kind, task, done }) => kind === 'todo' && !task && !done);
       if (todo === undefined) notify(t`Choose a todo that no agent has yet.`);
@@ -374,6 +379,7 @@ export const OTHER_KEYS = worded<readonly { readonly keys: string; readonly word
 /** Whether a command can be run now. */
 export function can(command: CanvasCommand, stage: Stage): boolean {
   if (command.edits === true && !stage.edits) return false;
+  if (command.members === true && stage.guest) return false;
   return command.chosen !== true || stage.chosen.get().length > 0;
 }
 
@@ -442,7 +448,9 @@ export function openItem(stage: Stage): void {
 }
 
 export function removeChosen(stage: Stage): void {
-  const count = removeItems(stage.board, stage.chosen.get());
+  const own = (item: Item): boolean => !stage.guest || !(isPane(item.kind) || item.task);
+  const ids = stage.picked.filter(own).map(({ id }) => id);
+  const count = removeItems(stage.board, ids);
   if (count === 0) return;
   stage.choose([]);
   const words = plural(count, { one: 'Removed.', other: 'Removed # items.' });

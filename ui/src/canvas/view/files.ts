@@ -44,7 +44,7 @@ export async function bringFiles(
 }
 
 function refusal(stage: Stage, files: readonly File[]): string | null {
-  return stage.edits ? uploadRefusal(files) : t`You may look here, not edit.`;
+  return stage.works ? uploadRefusal(files) : t`You may look here, not edit.`;
 }
 
 /** The sandbox of what is chosen, else of the first item with one. */

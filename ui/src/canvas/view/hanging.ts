@@ -33,7 +33,7 @@ export function showWork(stage: Stage, todo: Item, kind: 'agent' | 'diff'): void
   const sandbox = todo.task?.sandboxId;
   if (sandbox === undefined) return;
   const there = stage.items.find((one) => one.kind === kind && one.sandboxId === sandbox);
-  if (there === undefined && !stage.edits) {
+  if (there === undefined && !stage.works) {
     go(sandbox, kind === 'diff' ? 'changes' : null);
     return;
   }

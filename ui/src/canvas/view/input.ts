@@ -286,7 +286,7 @@ class Input {
     const command = commandFor(keyOf(event));
     if (command === null) return false;
     // A key of the canvas is no key of the page around it, for those who only look, too.
-    if (!can(command, stage)) return command.edits === true && !stage.edits;
+    if (!can(command, stage)) return command.edits === true && !stage.works;
     command.run(this.#places);
     return true;
   }
@@ -352,17 +352,26 @@ class Input {
       void bringFiles(stage, files, at);
       return;
     }
-    const text = event.clipboardData?.getData('text/plain') ?? '';
-    const clip = readClip(text);
-    if (clip !== null) stage.choose(pasteItems(stage.board, clip, at, stage.author), false);
-    else {
-      const made = fromText(text);
-      if (made === null) return;
-      const { w, h } = sizeOf(made.kind);
-      const box = { x: at.x - w / 2, y: at.y - h / 2 };
-      stage.choose([addItem(stage.board, { ...made, box }, stage.author)], false);
-    }
+    pasteText(stage, event.clipboardData?.getData('text/plain') ?? '', at);
   };
+}
+
+/** Puts copied items here, or makes an item of a text. A guest, who makes no panes, copies none. */
+function pasteText(stage: Stage, text: string, at: Point): void {
+  const clip = readClip(text);
+  if (clip !== null && stage.guest) {
+    notify(t`A guest copies no items.`);
+    return;
+  }
+  if (clip !== null) {
+    stage.choose(pasteItems(stage.board, clip, at, stage.author), false);
+    return;
+  }
+  const made = fromText(text);
+  if (made === null) return;
+  const { w, h } = sizeOf(made.kind);
+  const box = { x: at.x - w / 2, y: at.y - h / 2 };
+  stage.choose([addItem(stage.board, { ...made, box }, stage.author)], false);
 }
 
 /** The nearest element around a target that matches. */

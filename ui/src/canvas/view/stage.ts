@@ -52,6 +52,8 @@ export class Stage {
   #animation: number | undefined;
   #goal: number | null = null;
   edits: boolean;
+  /** Came by a link: a guest who edits makes, alters and removes no panes and tasks. */
+  guest = false;
   /** Whether the eye is led from one view to the next. */
   readonly #animates: boolean;
 
@@ -60,6 +62,11 @@ export class Stage {
     this.#author = author;
     this.edits = edits;
     this.#animates = animates;
+  }
+
+  /** Whether this person may do with panes and tasks what members may. */
+  get works(): boolean {
+    return this.edits && !this.guest;
   }
 
   get author(): Author {

@@ -2,6 +2,7 @@
 
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { api } from '../../api/client';
+import type { Me } from '../../api/types';
 import { useAnswer } from '../../components/parts/useAnswer';
 import { t } from '../../language/t';
 import { notify } from '../../state/announce';
@@ -50,7 +51,7 @@ export function useDashboard(id: string): OpenDashboard | null {
   const status = useStore<DocumentStatus | null>(session?.status ?? NO_STATUS);
   const peers = useStore(session?.peers ?? NO_PEERS);
   const edits = mayEdit(status);
-  const stage = useStage(id, session, me?.id ?? null, edits);
+  const stage = useStage(id, session, me, edits);
   const people = usePeople(status, peers, me);
   usePresence(session, stage);
   if (session === null || stage === null || status === null || me === null) return null;
@@ -125,17 +126,20 @@ function useSession(id: string, onRenamed: (name: string) => void): Session | nu
 function useStage(
   id: string,
   session: Session | null,
-  me: string | null,
+  me: Me | null,
   edits: boolean,
 ): Stage | null {
+  const author = me?.id ?? null;
+  const guest = (me?.guest ?? null) !== null;
   const stage = useMemo(() => {
-    if (session === null || me === null) return null;
+    if (session === null || author === null) return null;
     const moves = !window.matchMedia('(prefers-reduced-motion: reduce)').matches;
-    const made = new Stage(session.board, me, edits, moves);
+    const made = new Stage(session.board, author, edits, moves);
+    made.guest = guest;
     const view = lastViews.get(id);
     if (view !== undefined) made.look(view, true);
     return made;
-  }, [id, session, me, edits]);
+  }, [id, session, author, guest, edits]);
   useEffect(() => {
     if (stage === null) return;
     const stop = stage.view.subscribe(() => lastViews.set(id, stage.view.get()));

@@ -44,7 +44,7 @@ function Allowed({ access }: { readonly access: GuestAccess }) {
 }
 
 function mayWords({ recording_id: recording, dashboard_id: dashboard, role }: GuestAccess): string {
-  if (dashboard !== null) return t`You may look`;
+  if (dashboard !== null) return role === 'viewer' ? t`You may look` : t`You may edit`;
   if (recording !== null) return t`You may play this recording`;
   return role === 'viewer' ? t`You may watch` : t`You may watch and ask to type`;
 }

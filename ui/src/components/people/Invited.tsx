@@ -81,7 +81,9 @@ function Offer({ invitation }: { readonly invitation: Invitation }) {
   if (invitation.dashboard_name !== null) {
     return (
       <p>
-        {t`${(<strong>{invitation.dashboard_name}</strong>)}: you may look for ${duration(secondsUntil(end, now))}.`}
+        {role === 'viewer'
+          ? t`${(<strong>{invitation.dashboard_name}</strong>)}: you may look for ${duration(secondsUntil(end, now))}.`
+          : t`${(<strong>{invitation.dashboard_name}</strong>)}: you may edit for ${duration(secondsUntil(end, now))}.`}
       </p>
     );
   }
