@@ -524,7 +524,7 @@ class ScriptedServer:
         said = {"state": "waiting", "reason": None, "before": 0, "prompt": body.get("prompt")}
         more = {"repos": repos, "agent": body.get("agent")}
         if body.get("prompt"):
-            more["task"] = {"mode": "tui"} | body["task"] | said
+            more["task"] = {"mode": "tui", "issue": None} | body["task"] | said
         made = self.add_sandbox(body.get("name") or "scratch", state="provisioning", **more)
         self.sandboxes[made]["created_at"] = at(datetime.now(UTC))
         self.logs[made] = [{"at": at(datetime.now(UTC)), "text": "workspace made in 2 ms"}]

@@ -81,6 +81,7 @@ def worked(server: ScriptedServer) -> str:
         "prompt": f"Export the invoices as a spreadsheet. {'And mind the details. ' * 8}",
         "group": "task_1", "state": "waiting", "reason": None, "mode": "tui",
         "permissions": "allow", "max_working": None, "before": 0,
+        "issue": None,
     }  # fmt: skip
     made = [server.add_sandbox(f"{LONG}-{n}", repos=repos, task=task, agent="codex") for n in "12"]
     for sandbox in made:

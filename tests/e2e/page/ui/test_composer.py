@@ -1,7 +1,9 @@
 """The composer on home: from a sentence to agents, by keyboard alone."""
 
+import json
+
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from tests.e2e.page.ui.open_page import OpenPage, learns
 
@@ -135,3 +137,48 @@ async def test_profile_that_cannot_be_used_here_stands_apart_with_the_reason(
     await expect(profiles.get_by_role("option", name="codex")).to_have_count(0)
     await form.get_by_text("Not ready here: codex").click()
     await expect(form.get_by_text("is not installed on this host")).to_be_visible()
+
+
+ISSUE = {
+    "kind": "issue", "number": 12, "title": "Fix <b>it</b>", "state": "open", "branch": "fix-12",
+    "url": "https://forge.example/o/r/issues/12", "repo_url": "https://forge.example/o/r",
+    "prompt": "Fix <b>it</b>\n\nThis is issue 12.",
+}  # fmt: skip
+PASTE = """(box, text) => {
+  const data = new DataTransfer();
+  data.setData('text', text);
+  const how = { clipboardData: data, bubbles: true, cancelable: true };
+  box.dispatchEvent(new ClipboardEvent('paste', how));
+}"""
+
+
+async def test_address_of_an_issue_becomes_the_task_and_goes_with_it(open_page: OpenPage) -> None:
+    page, server = open_page.page, open_page.server
+    answers = [(404, {"title": "x", "code": "no_forge", "detail": "Set a token."}), (200, ISSUE)]
+
+    async def answer(route: Route) -> None:
+        status, body = answers.pop(0)
+        await route.fulfill(status=status, content_type="application/json", body=json.dumps(body))
+
+    await page.route("**/v1/forges/issues?*", answer)
+    await page.goto(f"{server.url}#/")
+    form = page.get_by_role("form", name="New task")
+    words = form.get_by_label("What is to be done")
+    await words.evaluate(PASTE, f"{ISSUE['url']}#x")
+    await expect(form.get_by_role("alert")).to_have_text("Set a token.")
+    await form.get_by_role("button", name="Repository").click()
+    await page.get_by_label("Find a repository, or paste an address").fill(str(ISSUE["url"]))
+    await page.keyboard.press("Enter")
+    await expect(form.get_by_role("button", name="Task: Issue 12, Fix <b>it</b>")).to_be_visible()
+    await expect(form.get_by_role("alert")).to_have_count(0)
+    await expect(form.get_by_role("button", name="Branch: fix-12")).to_be_visible()
+    await expect(form).to_contain_text("a copy of o/r")
+    await expect(form).to_contain_text("its pull request closes issue 12")
+    await form.get_by_label("claude-code").check()
+    sent = len(server.created) + 1
+    await form.get_by_role("button", name="Start claude-code").click()
+    await learns(page, lambda: len(server.created), sent)
+    body = server.created[-1]
+    assert (body["prompt"], body["task"]["issue"]) == (ISSUE["prompt"], ISSUE["url"])
+    (repo,) = body["repos"]
+    assert (repo["repo_url"], repo["branch"]) == (ISSUE["repo_url"], "fix-12")

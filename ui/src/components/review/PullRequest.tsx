@@ -29,13 +29,15 @@ export function PullButton({ sandbox, compared: { repo }, changes }: PullButtonP
   const branch = changes?.branch ?? '';
   const elsewhere = (sandbox.repos[repo]?.repo_url ?? '') !== '';
   if (!manages || !elsewhere || branch === '') return null;
-  return <PullRequest at={{ sandbox: sandbox.sandbox_id, repo, branch }} live={isLive(sandbox)} />;
+  const at = { sandbox: sandbox.sandbox_id, repo, branch };
+  return <PullRequest at={at} live={isLive(sandbox)} task={sandbox.task} />;
 }
 
 interface PullRequestProps {
   readonly at: BranchPlace;
   /** Whether its sandbox runs, so that its branch can be pushed. */
   readonly live: boolean;
+  readonly task: Sandbox['task'];
 }
 
 function PullRequest(props: PullRequestProps) {
@@ -59,7 +61,7 @@ type Asked =
   | { readonly is: 'problem'; readonly problem: Error }
   | { readonly is: 'there'; readonly pull: DiscussedPull | null };
 
-function Body({ at, live }: PullRequestProps) {
+function Body({ at, live, task }: PullRequestProps) {
   const { sandbox, repo, branch } = at;
   const [asked, setAsked] = useState<Asked>({ is: 'loading' });
   const [times, setTimes] = useState(0);
@@ -89,7 +91,7 @@ function Body({ at, live }: PullRequestProps) {
       return (
         <>
           {pull !== null && <Shown {...{ pull, sandbox }} onRetry={again} />}
-          {pull?.state !== 'open' && <NewPull {...{ at, live }} onOpened={again} />}
+          {pull?.state !== 'open' && <NewPull {...{ at, live, task }} onOpened={again} />}
         </>
       );
     }
@@ -211,10 +213,11 @@ function Comments({
 interface NewPullProps {
   readonly at: BranchPlace;
   readonly live: boolean;
+  readonly task: Sandbox['task'];
   readonly onOpened: () => void;
 }
 
-function NewPull({ at: { sandbox, repo, branch }, live, onOpened }: NewPullProps) {
+function NewPull({ at: { sandbox, repo, branch }, live, task, onOpened }: NewPullProps) {
   const [title, setTitle] = useDraft(`pull:${sandbox}:${repo}:${branch}`);
   const [text, setText] = useDraft(`pull-text:${sandbox}:${repo}:${branch}`);
   const [base, setBase] = useState('');
@@ -233,7 +236,7 @@ function NewPull({ at: { sandbox, repo, branch }, live, onOpened }: NewPullProps
     setTrouble(null);
     try {
       const made = await pulls.open(sandbox, {
-        title: title.trim(),
+        title: title.trim() || null,
         text,
         repo,
         branch,
@@ -262,7 +265,12 @@ function NewPull({ at: { sandbox, repo, branch }, live, onOpened }: NewPullProps
         </p>
       )}
       <div className="form-row">
-        <Field label={t`Title`} hint={t`One line`} trouble={at('title')} grow>
+        <Field
+          label={t`Title`}
+          hint={task === null ? t`One line` : t`Left empty: the first line of the task`}
+          trouble={at('title')}
+          grow
+        >
           {(wiring) => (
             <input
               {...wiring}
@@ -306,11 +314,12 @@ function NewPull({ at: { sandbox, repo, branch }, live, onOpened }: NewPullProps
         />
         {t`A draft`}
       </label>
+      {task?.issue && <p className="quiet">{t`It answers ${task.issue}`}</p>}
       <footer className="dialog-foot">
         <button
           type="submit"
           className="button button-primary"
-          disabled={busy || title.trim() === ''}
+          disabled={busy || (task === null && title.trim() === '')}
         >
           {busy ? t`Pushing…` : t`Push and open`}
         </button>

@@ -13,6 +13,7 @@ import type { Source } from '../../state/tasks/choices';
 import { branchOf, placeOf, type TaskDraft } from './draft';
 import { repoName } from './plan';
 import { useBeginning } from './useBeginning';
+import { issueAddress } from './issues';
 import type { ComposerState } from './useComposer';
 
 interface ChipProps {
@@ -48,10 +49,11 @@ export function RepositoryChip({ state }: ChipProps) {
 const ADDRESS = /^(https?:\/\/|git@|ssh:\/\/)\S+$|^[\w.-]+\/[\w.-]+$/;
 
 function RepositoryList({ state, onDone }: ChipProps & { readonly onDone: () => void }) {
-  const { draft, offers, choose } = state;
+  const { draft, offers, choose, takeIssue } = state;
   const [text, setText] = useState(draft.repo === 'url' ? draft.url : '');
   const wanted = text.trim();
-  const address = ADDRESS.test(wanted);
+  const issue = issueAddress(wanted);
+  const address = issue === null && ADDRESS.test(wanted);
   const found = offers.repositories.filter(({ name }) =>
     name.toLowerCase().includes(wanted.toLowerCase()),
   );
@@ -60,15 +62,20 @@ function RepositoryList({ state, onDone }: ChipProps & { readonly onDone: () => 
     onDone();
   };
   const first = found[0];
+  const takeTask = (task: string): void => {
+    void takeIssue(task);
+    onDone();
+  };
   function onEnter(): void {
-    if (address) take({ repo: 'url', url: wanted });
+    if (issue !== null) takeTask(issue);
+    else if (address) take({ repo: 'url', url: wanted });
     else if (first !== undefined) take({ repo: `key:${first.key}`, url: '' });
   }
   return (
     <div className="chip-list">
       <input
         aria-label={t`Find a repository, or paste an address`}
-        placeholder={t`Find, or paste https://… or owner/repo`}
+        placeholder={t`Find, or paste https://…, owner/repo or an issue`}
         inputMode="url"
         autoComplete="off"
         spellCheck={false}
@@ -81,6 +88,14 @@ function RepositoryList({ state, onDone }: ChipProps & { readonly onDone: () => 
         }}
       />
       <ul aria-label={t`Repositories`}>
+        {issue !== null && (
+          <Choice
+            words={wanted}
+            note={t`as the task`}
+            chosen={false}
+            onChoose={() => takeTask(issue)}
+          />
+        )}
         {address && (
           <Choice
             words={wanted}
@@ -89,7 +104,7 @@ function RepositoryList({ state, onDone }: ChipProps & { readonly onDone: () => 
             onChoose={() => take({ repo: 'url', url: wanted })}
           />
         )}
-        {(address ? [] : found).map((one) => (
+        {(address || issue !== null ? [] : found).map((one) => (
           <Choice
             key={one.key}
             words={one.name}

@@ -8,6 +8,8 @@ import { go } from '../../state/route';
 import { AgentChips, FirstAgent } from './AgentChoice';
 import { BranchChip, RepositoryChip } from './Chips';
 import type { Known } from './composing';
+import { IssueChip } from './IssueChip';
+import { issueAddress } from './issues';
 import { MoreFields } from './MoreFields';
 import { planWords } from './plan';
 import { useComposer, type ComposerState } from './useComposer';
@@ -47,6 +49,7 @@ export function Composer({ known = NOTHING, onStarted = show }: ComposerProps) {
       <div className="composer-box">
         <Words state={state} />
         <div className="chips">
+          <IssueChip state={state} />
           <RepositoryChip state={state} />
           <BranchChip state={state} />
           <AgentChips
@@ -98,7 +101,7 @@ export function Composer({ known = NOTHING, onStarted = show }: ComposerProps) {
 
 /** The sentence, or the name of a sandbox without an agent. */
 function Words({ state }: { readonly state: ComposerState }) {
-  const { draft, trouble, change } = state;
+  const { draft, trouble, change, takeIssue } = state;
   if (draft.bare) {
     return (
       <input
@@ -120,7 +123,15 @@ function Words({ state }: { readonly state: ComposerState }) {
       aria-invalid={trouble?.field === 'prompt'}
       rows={2}
       value={draft.prompt}
-      placeholder={t`Fix the login page so that …`}
+      placeholder={
+        draft.issue === null ? t`Fix the login page so that …` : t`Anything to add to it?`
+      }
+      onPaste={(event) => {
+        const address = issueAddress(event.clipboardData.getData('text'));
+        if (address === null) return;
+        event.preventDefault();
+        void takeIssue(address);
+      }}
       onChange={(event) => change({ prompt: event.target.value })}
     />
   );

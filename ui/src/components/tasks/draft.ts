@@ -3,12 +3,15 @@
 import type { CreateSandbox, NetworkMode, Repository } from '../../api/types';
 import { t } from '../../language/t';
 import type { RepositoryPlace } from './beginning';
+import { wordsWith, type IssueTask } from './issues';
 import type { FieldName } from '../parts/Field';
 import { branchForAgent, freeBranch, proposedBranch } from '../../state/tasks/branch';
 
 /** `repo`: '' for none, `key:…` of one that is here, `url` for the address. */
 export interface TaskDraft {
   readonly prompt: string;
+  /** The issue or pull request that is the task; the words are then beside its own. */
+  readonly issue: IssueTask | null;
   readonly agents: readonly string[];
   /** A sandbox alone: no agent starts, and nobody receives the words. */
   readonly bare: boolean;
@@ -32,6 +35,7 @@ export interface TaskDraft {
 
 export const EMPTY: TaskDraft = {
   prompt: '',
+  issue: null,
   agents: [],
   bare: false,
   name: '',
@@ -64,7 +68,7 @@ export interface Lack {
 
 /** Why the draft cannot be sent, null when it can. */
 export function lackOf(draft: TaskDraft): Lack | null {
-  if (!draft.bare && draft.prompt.trim() === '')
+  if (!draft.bare && draft.issue === null && draft.prompt.trim() === '')
     return { field: 'prompt', text: t`Say what is to be done.` };
   if (!draft.bare && draft.agents.length === 0)
     return { field: 'agents', text: t`Choose an agent.` };
@@ -113,12 +117,13 @@ export function bodiesOf(
     return {
       ...commonOf(draft),
       agent,
-      prompt: draft.prompt,
+      prompt: wordsWith(draft.issue, draft.prompt),
       task: {
         ...(draft.mode === 'machine' ? { mode: 'machine' as const } : {}),
         permissions: draft.mode === 'machine' && draft.asks ? 'ask' : 'allow',
         group: several ? group : null,
         max_working: draft.maxWorking === '' ? null : Number(draft.maxWorking),
+        ...(draft.issue === null ? {} : { issue: draft.issue.url }),
       },
       repos: reposOf(draft, known, { branch, from: draft.fromBranch.trim() || base }),
     };

@@ -4,6 +4,7 @@ import type { Repository } from '../../api/types';
 import { t } from '../../language/t';
 import { shortRepo } from '../parts/words';
 import type { TaskDraft } from './draft';
+import type { IssueTask } from './issues';
 import type { Offers } from './useComposer';
 
 /** What the repository of a draft is called; '' where it has none. */
@@ -20,6 +21,7 @@ export function planWords(draft: TaskDraft, { repositories }: Offers): string {
     whoWords(draft),
     repo === '' ? t`an empty workspace` : t`a copy of ${repo}`,
     draft.bare ? '' : modeWords(draft),
+    draft.bare || draft.issue === null ? '' : answerWords(draft.issue),
     draft.profile === '' ? '' : t`profile ${draft.profile.replace(/^profile\./, '')}`,
     draft.network === '' ? '' : t`network ${draft.network}`,
     draft.ttl === '' ? '' : t`lives ${draft.ttl}`,
@@ -39,4 +41,10 @@ function whoWords({ agents, bare }: TaskDraft): string {
 function modeWords({ mode, asks }: TaskDraft): string {
   if (mode === 'tui') return t`at a terminal`;
   return asks ? t`with cards, asking before it acts` : t`with cards, without asking`;
+}
+
+function answerWords({ kind, number }: IssueTask): string {
+  return kind === 'pull'
+    ? t`what it pushes goes into pull request ${number}`
+    : t`its pull request closes issue ${number}`;
 }

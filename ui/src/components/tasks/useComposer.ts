@@ -13,6 +13,7 @@ import { tipOf } from './beginning';
 import { choiceOf, lastChoice, rememberChoice, type Source } from '../../state/tasks/choices';
 import type { Known } from './composing';
 import { baseOf, bodiesOf, EMPTY, lackOf, placeOf, type Lack, type TaskDraft } from './draft';
+import { findIssue, sourceOf } from './issues';
 import { refsAt } from './useBeginning';
 
 const randomKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-');
@@ -31,9 +32,14 @@ export interface ComposerState {
   readonly offers: Offers;
   readonly trouble: Lack | null;
   readonly busy: boolean;
+  /** The address of an issue that is being read; null while none is. */
+  readonly reading: string | null;
   readonly change: (part: Partial<TaskDraft>) => void;
   /** Takes a repository, with what was chosen for it last. */
   readonly choose: (source: Source) => void;
+  /** Takes an issue or a pull request by its address: repository, branch and task. */
+  readonly takeIssue: (address: string) => Promise<void>;
+  readonly dropIssue: () => void;
   /** Asks anew which agents work here. */
   readonly look: () => void;
   readonly submit: () => Promise<void>;
@@ -70,7 +76,15 @@ export function useComposer(
     try {
       const made = await start(draft, offers.repositories, key);
       if (!draft.bare) rememberChoice(draft);
-      setDraft({ ...draft, prompt: '', name: '', branch: null, fromBranch: '', bare: false });
+      setDraft({
+        ...draft,
+        prompt: '',
+        issue: null,
+        name: '',
+        branch: null,
+        fromBranch: '',
+        bare: false,
+      });
       keepBegun('');
       setKey(randomKey());
       onStarted(made);
@@ -83,7 +97,37 @@ export function useComposer(
   }
 
   const choose = (source: Source): void => change({ ...source, ...choiceOf(source) });
-  return { draft, offers, trouble, busy, change, choose, look, submit };
+  const issues = useIssues(offers.repositories, { change, onTrouble: setTrouble });
+  return { draft, offers, trouble, busy, ...issues, change, choose, look, submit };
+}
+
+interface IssueCalls {
+  readonly change: (part: Partial<TaskDraft>) => void;
+  readonly onTrouble: (trouble: Lack) => void;
+}
+
+/** Reads issues into the draft. */
+function useIssues(
+  known: readonly Repository[],
+  { change, onTrouble }: IssueCalls,
+): Pick<ComposerState, 'reading' | 'takeIssue' | 'dropIssue'> {
+  const [reading, setReading] = useState<string | null>(null);
+  async function takeIssue(address: string): Promise<void> {
+    change({});
+    setReading(address);
+    try {
+      const issue = await findIssue(address);
+      const source = sourceOf(issue, known);
+      change({ ...source, ...choiceOf(source), issue, branch: issue.branch, fromBranch: '' });
+    } catch (reason) {
+      if (!(reason instanceof Problem)) throw reason;
+      onTrouble({ field: 'repo_url', text: reason.message });
+    } finally {
+      setReading(null);
+    }
+  }
+  const dropIssue = (): void => change({ issue: null, branch: null });
+  return { reading, takeIssue, dropIssue };
 }
 
 const LISTING = worded<Lack>(() => ({
