@@ -68,8 +68,8 @@ export function Home({ list, missing, onMenu, onPalette }: HomeProps) {
             </ul>
           </section>
         )}
-        <HomeBoards />
         <TaskGroups list={list} />
+        <HomeBoards />
         <Recent />
         <Archived list={list} />
         <p className="quiet home-keys" hidden={!works}>

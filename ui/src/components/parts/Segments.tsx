@@ -6,6 +6,8 @@ import { useId } from 'react';
 
 interface SegmentsProps<Value extends string> {
   readonly legend: string;
+  /** Whether the legend is for screen readers alone. */
+  readonly quiet?: boolean;
   readonly choices: readonly { readonly value: Value; readonly words: string }[];
   readonly chosen: Value | null;
   readonly disabled?: boolean;
@@ -13,11 +15,13 @@ interface SegmentsProps<Value extends string> {
 }
 
 export function Segments<Value extends string>(props: SegmentsProps<Value>) {
-  const { legend, choices, chosen, disabled = false, onChoose } = props;
+  const { legend, quiet = false, choices, chosen, disabled = false, onChoose } = props;
   const id = useId();
   return (
     <fieldset className="form-group" disabled={disabled}>
-      <legend id={id}>{legend}</legend>
+      <legend id={id} className={quiet ? 'spoken' : undefined}>
+        {legend}
+      </legend>
       <RadioGroup<Value | null>
         className="segments"
         aria-labelledby={id}

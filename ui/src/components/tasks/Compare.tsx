@@ -2,7 +2,7 @@
 
 import { use, useEffect, useState } from 'react';
 import type { Sandbox, SandboxAgent } from '../../api/types';
-import { t } from '../../language/t';
+import { t, worded } from '../../language/t';
 import { isLive } from '../../state/acts';
 import { aboutOf, changeWords, leadOf } from '../../state/attention/agents';
 import { age, tick } from '../../state/clock';
@@ -13,8 +13,10 @@ import { mayManage } from '../../state/team/rights';
 import { team } from '../../state/team/team';
 import { clientId } from '../../terminal/attach/client-id';
 import { PageHead } from '../parts/Page';
+import { Segments } from '../parts/Segments';
 import { StandingMark } from '../sandboxes/StandingMark';
 import { Tile } from '../tiles/Tile';
+import { CompareChanges } from './CompareChanges';
 import { headOf, membersOf } from './draft';
 import { KeepDialog } from './KeepDialog';
 
@@ -27,6 +29,8 @@ interface CompareProps {
 export function Compare({ list, group, onMenu }: CompareProps) {
   const members = membersOf(list, group);
   const [kept, setKept] = useState<Sandbox | null>(null);
+  const [shows, setShows] = useState<Shown>('changes');
+  const [path, setPath] = useState<string | null>(null);
   const ids = members
     .filter(isLive)
     .map(({ sandbox_id: id }) => id)
@@ -39,7 +43,17 @@ export function Compare({ list, group, onMenu }: CompareProps) {
   const others = members.filter((one) => one !== kept);
   return (
     <main className="compare" aria-label={t`Comparison`}>
-      <PageHead title={headOf(members) || t`Nothing to compare`} onMenu={onMenu} />
+      <PageHead title={headOf(members) || t`Nothing to compare`} onMenu={onMenu}>
+        {members.length > 0 && (
+          <Segments
+            quiet
+            legend={t`What is compared`}
+            choices={SHOWN()}
+            chosen={shows}
+            onChoose={setShows}
+          />
+        )}
+      </PageHead>
       {members.length === 0 && (
         <p className="log quiet">{t`The sandboxes of this task are gone. Home lists those that run.`}</p>
       )}
@@ -47,7 +61,8 @@ export function Compare({ list, group, onMenu }: CompareProps) {
         {members.map((sandbox) => (
           <Column
             key={sandbox.sandbox_id}
-            sandbox={sandbox}
+            {...{ sandbox, shows, path }}
+            onPath={setPath}
             onKeep={keeps ? () => setKept(sandbox) : null}
           />
         ))}
@@ -57,14 +72,24 @@ export function Compare({ list, group, onMenu }: CompareProps) {
   );
 }
 
+type Shown = 'changes' | 'terminals';
+
+const SHOWN = worded<readonly { value: Shown; words: string }[]>(() => [
+  { value: 'changes', words: t`Changes` },
+  { value: 'terminals', words: t`Terminals` },
+]);
+
 interface ColumnProps {
   readonly sandbox: Sandbox;
+  readonly shows: Shown;
+  readonly path: string | null;
+  readonly onPath: (path: string) => void;
   /** null where it is the only one, or the others are not the person's to end. */
   readonly onKeep: (() => void) | null;
 }
 
-function Column({ sandbox, onKeep }: ColumnProps) {
-  const { sandbox_id: id, agent, name, metadata } = sandbox;
+function Column({ sandbox, shows, path, onPath, onKeep }: ColumnProps) {
+  const { sandbox_id: id, agent, name, metadata, repos } = sandbox;
   const lead = leadOf(sandbox);
   return (
     <li className="compare-column">
@@ -74,13 +99,17 @@ function Column({ sandbox, onKeep }: ColumnProps) {
       </h2>
       <Facts sandbox={sandbox} lead={lead} />
       <p className="quiet compare-branch">{metadata.branch ?? name}</p>
-      <Screen sandbox={sandbox} lead={lead} />
+      {shows === 'changes' && repos.length > 0 ? (
+        <CompareChanges {...{ sandbox, path, onPath }} />
+      ) : (
+        <Screen sandbox={sandbox} lead={lead} />
+      )}
       <div className="compare-acts">
         <button type="button" className="button" onClick={() => go(id, lead?.id ?? null)}>
           {t`Open`}
           <span className="spoken"> {name}</span>
         </button>
-        {sandbox.repos.length > 0 && (
+        {repos.length > 0 && (
           <button type="button" className="button" onClick={() => go(id, 'changes')}>
             {t`Changes`}
             <span className="spoken"> {t`of ${name}`}</span>
@@ -126,17 +155,13 @@ function Work({ sandbox, lead }: WorkProps) {
   const now = useStore(tick);
   const { status } = lead;
   const changed = changeWords(sandbox.work ?? status) || t`no changes yet`;
-  const said = [...new Set([aboutOf(lead), status.on])].filter(
-    (words) => words !== '' && words !== changed,
-  );
+  const said = status.status === 'done' ? status.on : aboutOf(lead);
   return (
     <div className="compare-facts">
       <p>
         {changed} <span className="quiet">· {age(status.since, now)}</span>
       </p>
-      {said.map((words) => (
-        <p key={words}>{words}</p>
-      ))}
+      {said !== '' && <p>{said}</p>}
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { useId, useState, type KeyboardEvent } from 'react';
 import type { Sandbox } from '../../api/types';
 import { t } from '../../language/t';
 import { notify } from '../../state/announce';
-import { go } from '../../state/route';
+import { go, goTo } from '../../state/route';
 import { AgentChips, FirstAgent } from './AgentChoice';
 import { BranchChip, RepositoryChip } from './Chips';
 import type { Known } from './composing';
@@ -164,9 +164,11 @@ function startWords({ draft: { agents, bare }, busy }: ComposerState): string {
   return agents[0] === undefined ? t`Start` : t`Start ${agents[0]}`;
 }
 
-/** Opens the only one that was made. */
+/** Opens the only one that was made, or the comparison of several with one task. */
 export function show(made: readonly Sandbox[]): void {
-  const [only] = made;
-  if (made.length === 1 && only !== undefined) go(only.sandbox_id);
+  const [first] = made;
+  const group = first?.task?.group ?? null;
+  if (made.length === 1 && first !== undefined) go(first.sandbox_id);
+  else if (group !== null) goTo('compare', group);
   else notify(t`Started ${made.map(({ name }) => name).join(', ')}.`);
 }

@@ -6,7 +6,9 @@ import type { Sandbox } from '../../api/types';
 import { plural, t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { neverHeldWork } from '../../state/acts';
+import { go } from '../../state/route';
 import { keep } from '../../state/sandboxes';
+import { doWork, workActsOf } from '../../state/work/acts';
 import { Confirm } from '../parts/Dialog';
 import { LoseCheck, UnpulledWork, worstOf, type Finding } from '../sandboxes/UnpulledWork';
 
@@ -19,6 +21,8 @@ interface KeepDialogProps {
 export function KeepDialog({ kept, others, onClose }: KeepDialogProps) {
   const [saves, setSaves] = useState(true);
   const [loses, setLoses] = useState(false);
+  const mergeable = workActsOf(kept).includes('merge');
+  const [merges, setMerges] = useState(mergeable);
   const [found, setFound] = useState<Readonly<Record<string, Finding>>>({});
   const onFound = useCallback((id: string, finding: Finding) => {
     setFound((now) => ({ ...now, [id]: finding }));
@@ -33,7 +37,11 @@ export function KeepDialog({ kept, others, onClose }: KeepDialogProps) {
       danger
       ready={saves || loses || finding === 'nothing'}
       onClose={onClose}
-      onConfirm={() => void endAll(others, { keeps: saves, loses })}
+      onConfirm={() => {
+        void endAll(others, { keeps: saves, loses });
+        go(kept.sandbox_id);
+        if (merges) void doWork(kept, 'merge');
+      }}
     >
       <p>
         {t`${kept.name} stays as it is. These are destroyed, with everything that exists only there:`}
@@ -48,6 +56,12 @@ export function KeepDialog({ kept, others, onClose }: KeepDialogProps) {
         <input type="checkbox" checked={saves} onChange={() => setSaves(!saves)} />
         {t`Keep their files and commits on the server first`}
       </label>
+      {mergeable && (
+        <label className="check">
+          <input type="checkbox" checked={merges} onChange={() => setMerges(!merges)} />
+          {t`Then merge ${kept.name}`}
+        </label>
+      )}
       {!saves && <LoseCheck finding={finding} checked={loses} onChange={setLoses} />}
     </Confirm>
   );

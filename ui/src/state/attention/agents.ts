@@ -112,19 +112,20 @@ export function aboutOf({ status }: SandboxAgent): string {
 
 /** `3 turns, 2 commits, +12 −3`, as `atoll list` says it. */
 function doneWords(status: AgentStatus): string {
-  const { turns, plus, minus } = status;
-  const made = changeWords(plus === 0 && minus === 0 ? { ...status, plus: null } : status);
+  const { turns } = status;
+  const made = changeWords(status);
   const took = turns === 0 ? '' : plural(turns, { one: '# turn', other: '# turns' });
   return [took, made].filter((one) => one !== '').join(', ');
 }
 
-/** `2 commits, +12 −3`; empty where nothing is known. */
+/** `2 commits, +12 −3`; empty where nothing changed or nothing is known. */
 export function changeWords({
   commits,
   plus,
   minus,
 }: Pick<AgentStatus, 'commits' | 'plus' | 'minus'>): string {
-  const lines = plus === null || minus === null ? '' : `+${plus} −${minus}`;
+  const none = (plus ?? 0) === 0 && (minus ?? 0) === 0;
+  const lines = none || plus === null || minus === null ? '' : `+${plus} −${minus}`;
   const made =
     commits === null || commits === 0
       ? ''
