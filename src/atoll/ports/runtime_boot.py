@@ -60,6 +60,8 @@ class Agent:
     transcript: str = ""
     held: str = ""
     server: str = ""
+    menus: bool = False
+    ask_words: tuple[tuple[str, str], ...] = ()
     prompt_argv: tuple[str, ...] | None = None
     machine: Machine | None = None
     mcp: AgentTools | None = None

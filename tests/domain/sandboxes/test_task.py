@@ -106,6 +106,8 @@ def test_task_at_a_terminal_asks_by_its_agents_own_settings() -> None:
     with pytest.raises(Invalid) as refused:
         read_task(TaskRequest("Go.", asks=True), "codex", instructions="")
     assert refused.value.field == "task.permissions"
+    at_terminal = read_task(TaskRequest("Go.", asks=True), "gemini", instructions="")
+    assert at_terminal is not None and at_terminal.asks
     # An agent that has no terminal is a machine, where nothing else is asked for.
     with pytest.raises(Invalid) as other:
         read_task(TaskRequest("Go.", AgentMode.TUI), "acp:kimi", instructions="")

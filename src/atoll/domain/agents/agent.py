@@ -125,7 +125,9 @@ class Agent:
     `watch_files` make an agent at a terminal report its turns, too (`domain.agents.hooks`).
     `transcript` names the reader of the file it then writes, `held` that of the questions its hooks
     wait with, so that they are answered from elsewhere, too. `server` names the protocol of a
-    server that the agent at a terminal is a client of, and Atoll too. `prompt_argv` comes before a
+    server that the agent at a terminal is a client of, and Atoll too. `menus`: its questions are
+    menus that take keys only, and are read from its screen. `ask_words` are words of its argv, each
+    with the one in its place where the agent asks before it acts. `prompt_argv` comes before a
     first prompt (None: it takes none). `machine` is the mode in which programs drive it.
     `own_hosts` are hosts that the program calls for itself, whatever its task is: nobody is asked
     when they are refused. `mcp` gives it Atoll's tools by HTTP, `mcp_stdio` by a program; None: it
@@ -152,6 +154,8 @@ class Agent:
     transcript: str = ""
     held: str = ""
     server: str = ""
+    menus: bool = False
+    ask_words: tuple[tuple[str, str], ...] = ()
     prompt_argv: tuple[str, ...] | None = None
     machine: Machine | None = None
     own_hosts: tuple[str, ...] = ()

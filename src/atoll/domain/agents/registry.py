@@ -49,6 +49,12 @@ def canonical_name(reference: str) -> str:
     return next((agent.name for agent in AGENTS if name in (agent.name, *agent.aliases)), name)
 
 
+def asks_at_terminal(reference: str) -> bool:
+    """Report whether an agent at a terminal can be told to ask before it acts."""
+    name = canonical_name(reference)
+    return any(agent.ask_words for agent in AGENTS if agent.name == name)
+
+
 def allowed_agents(names: Container[str] | None) -> tuple[Agent, ...]:
     """Return the agents that may be used where `names` lists them; None allows all."""
     return tuple(agent for agent in AGENTS if names is None or agent.name in names)

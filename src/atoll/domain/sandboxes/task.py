@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from atoll.domain.agents.acp.added import is_added
 from atoll.domain.agents.agent import plain_prompt
+from atoll.domain.agents.registry import asks_at_terminal
 from atoll.domain.errors import Invalid
 from atoll.domain.repository.issue import read_issue_address
 from atoll.wire.words.sandboxes import MAX_TASK_PROMPT, AgentMode, TaskState
@@ -50,8 +51,8 @@ class Task:
 
 def read_task(request: TaskRequest | None, agent: str | None, *, instructions: str) -> Task | None:
     """Return the requested task, None for none. Raises `Invalid` for words that are empty or too
-    long, without an agent to give them to, for one at a terminal that is to ask, and at one that
-    the agent does not have, and for an issue that is no address."""
+    long, without an agent to give them to, for one at a terminal that cannot be told to ask, at
+    one that the agent does not have, and for an issue that is no address."""
     if request is None:
         return None
     if agent is None:
@@ -76,9 +77,9 @@ def read_task(request: TaskRequest | None, agent: str | None, *, instructions: s
     mode = mode_of(request.mode, agent)
     if request.mode not in (None, mode):
         raise Invalid(f"{agent} has no mode at a terminal: take machine", field="task.mode")
-    if asks and mode is AgentMode.TUI:
+    if asks and mode is AgentMode.TUI and not asks_at_terminal(agent):
         raise Invalid(
-            "at a terminal the agent's own settings say what it asks: take mode machine, or leave "
+            "at a terminal this agent's own settings say what it asks: take mode machine, or leave "
             "permissions out",
             field="task.permissions",
         )

@@ -198,6 +198,7 @@ class Agents:
                 wanted.name,
                 wanted.cwd,
                 wanted.creator,
+                asks=order.ask,
                 otherwise=_otherwise(agent, order),
                 conversation=order.conversation,
             ),
@@ -317,7 +318,9 @@ class Agents:
         program = Program((), self._terminals.environment, "/")
         pipe = report_pipe_path(identity.id)
         server = agent.server if shares_server(agent) else ""
-        sources = WatchSources(pipe, agent.transcript, _files(agent), agent.held, server)
+        sources = WatchSources(
+            pipe, agent.transcript, _files(agent), agent.held, server, agent.menus
+        )
         session = asyncio.get_running_loop().create_future()
         watch = AgentWatch(self._spawner, program, sources, session=session, questions=questions)
         task = self._tasks.spawn(watch.run(), f"watch {identity.id}")
@@ -338,6 +341,7 @@ class Agents:
         pty.subscribe(AgentTerminal(session, channel, watching))
         if watching is not None:
             watching.follow(session)
+            watching.watch.watch_screen(pty)
         self._sessions[status.identity.id] = session
         return session, channel
 

@@ -21,7 +21,7 @@ from atoll.wire.words.terminals import Strictness
 @dataclass(frozen=True, slots=True)
 class AgentOrder:
     """Options of an agent's start: a first `prompt`, its last conversation (`resume`) or one by its
-    id, questions before it acts (`ask`; machines only: at a terminal its own settings count).
+    id, questions before it acts (`ask`; at a terminal only of an agent that has words for it).
     `softlock` says whom the lock stops while it works. `instructions` are its sandbox's and come
     before the prompt. Instructions with an `instructions_id` are given to one agent only. With
     `must_know` a conversation that the agent does not know is refused; otherwise it begins another
@@ -127,12 +127,23 @@ def _choose_argv(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
     if order.conversation is not None:
         if not agent.conversation_argv:
             raise _no_such_return(agent.name)
-        return (*agent.conversation_argv, order.conversation)
-    if not order.resume:
-        return agent.argv
-    if not agent.resume_argv:
+        return (*_with_questions(agent, agent.conversation_argv, order), order.conversation)
+    if order.resume and not agent.resume_argv:
         raise Invalid(f"{agent.name} cannot resume a conversation", field="resume")
-    return agent.resume_argv
+    return _with_questions(agent, agent.resume_argv if order.resume else agent.argv, order)
+
+
+def _with_questions(agent: Agent, argv: tuple[str, ...], order: AgentOrder) -> tuple[str, ...]:
+    """Return an argv by which the agent asks before it acts, if it is to. Raises `Invalid`."""
+    if not order.ask:
+        return argv
+    if not agent.ask_words:
+        raise Invalid(
+            f"at a terminal the own settings of {agent.name} say what it asks: take mode machine",
+            field="permissions",
+        )
+    words = dict(agent.ask_words)
+    return tuple(words.get(word, word) for word in argv)
 
 
 def _with_tools(agent: Agent, argv: tuple[str, ...]) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.lines import Program, run_program
 from atoll.runtime.agents.neighbours import Tap
 from atoll.runtime.agents.questions.held import HeldHooks
+from atoll.runtime.agents.questions.on_screen import ScreenQuestions
 from atoll.runtime.agents.questions.shared_server import SharedServer
 from atoll.runtime.agents.questions.waiting import TerminalQuestions
 from atoll.runtime.agents.session import AgentSession
@@ -225,13 +226,15 @@ async def _wait_for_event(seconds: float, event: asyncio.Event) -> bool:
 @dataclass(frozen=True, slots=True)
 class WatchSources:
     """The sources of reports on an agent: its report pipe, the reader of its transcript, the files
-    of its hooks, the reader of the questions that they wait with, and its server."""
+    of its hooks, the reader of the questions that they wait with, and its server. `menus`: its
+    questions are read from its screen."""
 
     pipe: str
     reader: str = ""
     files: tuple[WatchFile, ...] = ()
     held: str = ""
     server: str = ""
+    menus: bool = False
 
 
 class AgentWatch:
@@ -270,11 +273,17 @@ class AgentWatch:
             if means.server
             else None
         )
+        self._screen = ScreenQuestions(questions, session, AGENT) if means.menus else None
         self._path = asyncio.Queue[str](1)
         self._named = ""
         self._switched = -SWITCH_SECONDS
         self._conversed = -SWITCH_SECONDS
         self.listening = asyncio.Event()
+
+    def watch_screen(self, pty: PtyProcess) -> None:
+        """Read the questions of an agent that shows them on its screen only."""
+        if self._screen is not None:
+            self._screen.watch(pty)
 
     async def run(self) -> None:
         """Listen and follow. An image without the few programs this takes is not watched."""
@@ -329,6 +338,8 @@ class AgentWatch:
             self._held.heard(heard.event, line)
         if self._server is not None:
             self._server.look()
+        if self._screen is not None:
+            self._screen.heard(heard)
 
     def _take(self, session: AgentSession, heard: HookReport) -> None:
         session.reported(heard.said)
@@ -376,7 +387,7 @@ class AgentWatch:
     def _record(self, reports: Sequence[AgentReport]) -> Sequence[AgentReport]:
         """Return what a transcript says. Where hooks wait with questions, the record of one asks
         nobody: it is read late, also after the answer."""
-        if self._held is None and self._server is None:
+        if self._held is None and self._server is None and self._screen is None:
             return reports
         return [
             replace(report, state=CardState.RUNNING)

@@ -78,11 +78,6 @@ async def _open_agent(request: web.Request) -> web.Response:
             body.agent, order, cwd=cwd, env=check_env(body.env or {}), by=principal
         )
         return answer(session.shown(), 201)
-    if order.ask:
-        raise Invalid(
-            "at a terminal the agent's own settings say what it asks: take mode machine",
-            field="permissions",
-        )
     terminal_request = _terminal_request(body, principal)
     terminal = await parts_of(request).agents.open_at_terminal(body.agent, terminal_request, order)
     return answer(parts_of(request).agents.get(terminal.spec.id).shown(), 201)

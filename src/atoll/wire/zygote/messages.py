@@ -120,6 +120,8 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     transcript: Text = ""
     held: Text = ""
     server: Text = ""
+    menus: bool = False
+    ask_words: tuple[tuple[Text, Text], ...] = ()
     prompt_argv: tuple[Text, ...] | None = None
     machine: Machine | None = None
     mcp: AgentTools | None = None

@@ -103,9 +103,9 @@ class Cards(Shape):
 class AgentBody(TypedDict, total=False):
     """An agent to start, without a `mode` at a terminal where it has that one. `resume` resumes
     its last conversation, `conversation` the one of that id, as `agent.conversation` events name
-    it. `permissions: ask` makes a machine request approval before it acts; at a terminal the
-    agent's own settings count. `softlock: strict` also keeps the owner from typing while it
-    works; a sandbox that is strict makes every agent so."""
+    it. `permissions: ask` makes a machine request approval before it acts; at a terminal only
+    agents that can be told so take it. `softlock: strict` also keeps the owner from typing while
+    it works; a sandbox that is strict makes every agent so."""
 
     agent: Required[str]
     mode: Literal["tui", "machine"]

@@ -68,6 +68,8 @@ AGENT = Agent(
     ),
     aliases=("gemini",),
     transcript="gemini",
+    menus=True,
+    ask_words=(("yolo", "default"),),
     prompt_argv=("--prompt-interactive",),
     machine=Machine(
         protocol="acp",

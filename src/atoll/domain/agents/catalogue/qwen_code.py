@@ -71,6 +71,8 @@ AGENT = Agent(
     aliases=("qwen",),
     watch_files=(WatchFile(".json", _WATCH, "QWEN_CODE_SYSTEM_DEFAULTS_PATH"),),
     transcript="qwen",
+    menus=True,
+    ask_words=(("yolo", "default"),),
     prompt_argv=("--prompt-interactive",),
     machine=Machine(protocol="acp", argv=(*_QWEN, "default", "--acp"), conversation_argv=()),
     mcp=AgentTools(

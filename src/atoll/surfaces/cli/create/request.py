@@ -74,9 +74,9 @@ def _project(job: Job) -> ProjectUseBody | None:
 
 
 def _work(plan: SandboxPlan) -> TaskBody:
-    """Return the way in which the agent works at its task; empty at a terminal."""
+    """Return the way in which the agent works at its task."""
     if not plan.machine:
-        return {}
+        return {"permissions": "ask"} if plan.ask_first else {}
     return {"mode": "machine", "permissions": "ask" if plan.ask_first else "allow"}
 
 

@@ -25,9 +25,9 @@ Since = Annotated[
 class AgentBody(Request, kw_only=True):
     """An agent to start, without a `mode` at a terminal where it has that one. `resume` resumes its
     last conversation, `conversation` the one of that id, as `agent.conversation` events name it.
-    `permissions: ask` makes a machine request approval before it acts; at a terminal the agent's
-    own settings count. `softlock: strict` also keeps the owner from typing while it works; a
-    sandbox that is strict makes every agent so."""
+    `permissions: ask` makes a machine request approval before it acts; at a terminal only agents
+    that can be told so take it. `softlock: strict` also keeps the owner from typing while it works;
+    a sandbox that is strict makes every agent so."""
 
     agent: Word
     mode: Literal["tui", "machine"] = "tui"

@@ -60,6 +60,12 @@ def test_agent_that_works_by_cards_is_said_with_the_create_and_not_attached(
     assert [one["task"] for one in creates(server)] == [task, task]
 
 
+def test_agent_at_a_terminal_is_told_to_ask_first(cli: Cli, server: Scripted) -> None:
+    ran = cli("new", "--agent", "gemini-cli", "--prompt", "Fix it", "--ask-first", "-d")
+    assert ran.code == 0, ran.err
+    assert [one["task"] for one in creates(server)] == [{"permissions": "ask"}]
+
+
 def test_limits_of_agents_and_secrets_are_said_with_the_create(cli: Cli, server: Scripted) -> None:
     words = ("--may-run", "codex", "--may-run", "aider", "--softlock", "strict", "--secret", "npm")
     assert cli("new", *words, "-d").code == 0
@@ -164,7 +170,7 @@ def test_command_returns_once_the_setup_let_the_task_begin(
         ("--agent", "codex", "--prompt", "  "),
         ("--agent", "codex", "--prompt", "x" * 70000),
         ("--agent", "codex", "--machine"),
-        ("--agent", "codex", "--prompt", "x", "--ask-first"),
+        ("--agent", "codex", "--ask-first"),
     ],
 )
 def test_wrong_prompt_makes_nothing(cli: Cli, server: Scripted, words: tuple[str, ...]) -> None:

@@ -44,17 +44,13 @@ def agent_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
 @click.option("--machine", is_flag=True, help="Without a terminal, driven by its own protocol.")
 @click.option("--prompt", default=None, help="Its first prompt.")
 @click.option("--resume", is_flag=True, help="Resume its last conversation.")
-@click.option("--ask-first", is_flag=True, help="With --machine: ask before it acts.")
+@click.option("--ask-first", is_flag=True, help="Ask before it acts.")
 @json_option()
 @pass_invocation
 def start(
     invocation: Invocation, /, name: str, agent: str | None, *, as_json: bool, **options: object
 ) -> None:
     """Start an agent in a sandbox; AGENT is the sandbox's own if left out."""
-    if options["ask_first"] and not options["machine"]:
-        raise click.UsageError(
-            "--ask-first goes with --machine: at a terminal the agent's own settings count."
-        )
     api = invocation.api()
     wanted = agent or api.sandboxes.get(name).agent
     if not wanted:

@@ -95,7 +95,7 @@ class _Manner:
 @click.option(
     "--machine", is_flag=True, help="With --prompt: its agent works by cards, without a terminal."
 )
-@click.option("--ask-first", is_flag=True, help="With --machine: its agent asks before it acts.")
+@click.option("--ask-first", is_flag=True, help="Its agent asks before it acts.")
 @click.option(
     "--may-run",
     multiple=True,
@@ -295,9 +295,9 @@ def _check_places(plan: SandboxPlan, *, no_wait: bool) -> None:
 
 def _check_manner(plan: SandboxPlan, prompt: str | None) -> None:
     """Reject a way to work without a task, before anything is made."""
-    if plan.ask_first and not plan.machine:
+    if plan.ask_first and prompt is None:
         raise click.UsageError(
-            "--ask-first goes with --machine: at a terminal the agent's own settings count."
+            "--ask-first needs a --prompt; without a task: `atoll agent start NAME --ask-first`."
         )
     if plan.machine and prompt is None:
         raise click.UsageError(
