@@ -169,7 +169,7 @@ async def test_nothing_is_typed_into_a_screen_that_changed_before_anybody_looked
         monkeypatch.setattr(ScreenQuestions, "_look", lambda _: None)
         person.output = b""
         await person.socket.send_bytes(keys)
-        await person.sees(b"took-1." if keys == b"1" else b"3. ")
+        await person.sees(b"took-1." if keys == b"1" else b"3.  ")
         path = f"/sessions/{agent_id}/cards/{card['id']}/answer"
         status, problem = await rt.call("POST", path, {"option": "2"})
         assert status == 409 and why in problem["detail"]

@@ -85,10 +85,10 @@ def read_screen(rows: Sequence[str]) -> ScreenQuestion | None:
     """Return the question at the end of a screen; None where none waits there. One of which several
     options may be chosen is answered at the terminal."""
     lines = [_unframe(row) for row in rows]
-    found = _find_menu(lines)
-    if found is None:
+    menu = _find_menu(lines)
+    if menu is None:
         return None
-    first, options = found
+    first, options = menu
     words = _words_above(rows, lines, first)
     if not words or any(_SEVERAL.match(option.label) for option in options):
         return None

@@ -46,7 +46,7 @@ _OVER = frozenset({
 
 
 @dataclass(slots=True)
-class _Posed:
+class _Menu:
     id: str
     question: ScreenQuestion
     gone: asyncio.Event
@@ -66,7 +66,7 @@ class ScreenQuestions:
         self._pty: PtyProcess | None = None
         self._asking = False
         self._rest_at: float | None = None
-        self._posed: _Posed | None = None
+        self._menu: _Menu | None = None
         self._candidate: ScreenQuestion | None = None
         self._count = 0
         self._next_look = 0.0
@@ -82,7 +82,7 @@ class ScreenQuestions:
 
     def heard(self, report: HookReport) -> None:
         """Take what a hook says: the agent asks, works, or its turn is over."""
-        if any(isinstance(said, Draft) and said.state is CardState.PENDING for said in report.said):
+        if any(isinstance(each, Draft) and each.state is CardState.PENDING for each in report.said):
             self._asking, self._rest_at = True, None
         elif MEANINGS.get(report.event) in _OVER:
             self.release()
@@ -128,19 +128,19 @@ class ScreenQuestions:
         """Pose the question that is on the screen now, and withdraw one that is not."""
         self._waits = False
         began = self._loop.time()
-        found = self._read()
+        present = self._read()
         now = self._loop.time()
         self._next_look = now + LOOK_SHARE * (now - began)
-        if self._posed is not None:
-            if self._posed.question.is_asked_in(found):
+        if self._menu is not None:
+            if self._menu.question.is_asked_in(present):
                 return
             self._withdraw()
-        if found is None and self._rest_at is not None and now > self._rest_at:
+        if present is None and self._rest_at is not None and now > self._rest_at:
             self._asking = False
-        elif found is not None and found == self._candidate:
-            self._pose(found)
-        elif found is not None:
-            self._candidate = found
+        elif present is not None and present == self._candidate:
+            self._pose(present)
+        elif present is not None:
+            self._candidate = present
             self._look_soon(STEADY_SECONDS)
 
     def _read(self) -> ScreenQuestion | None:
@@ -151,55 +151,55 @@ class ScreenQuestions:
         screen.feed(self._pty.scrollback.screen(size.rows)[-MAX_DRAWN_BYTES:])
         return read_screen(screen.lines())
 
-    def _pose(self, found: ScreenQuestion) -> None:
+    def _pose(self, present: ScreenQuestion) -> None:
         if not self._session.done() or self._session.cancelled():
             return
         self._count += 1
-        posed = self._posed = _Posed(f"screen:{self._count}", found, asyncio.Event())
+        menu = self._menu = _Menu(f"screen:{self._count}", present, asyncio.Event())
 
         async def deliver(question: TerminalQuestion) -> None:
-            await self._deliver(posed, question)
+            await self._deliver(menu, question)
 
-        self._session.result().heard(self._questions.pose(found.pose(posed.id), deliver))
+        self._session.result().heard(self._questions.pose(present.pose(menu.id), deliver))
 
     def _withdraw(self) -> None:
-        posed, self._posed, self._candidate = self._posed, None, None
-        if posed is None:
+        menu, self._menu, self._candidate = self._menu, None, None
+        if menu is None:
             return
-        posed.gone.set()
-        if not posed.delivering:
-            self._session.result().heard(self._questions.withdraw(posed.id))
+        menu.gone.set()
+        if not menu.delivering:
+            self._session.result().heard(self._questions.withdraw(menu.id))
 
-    async def _deliver(self, posed: _Posed, question: TerminalQuestion) -> None:
+    async def _deliver(self, menu: _Menu, question: TerminalQuestion) -> None:
         """Type an answer; returns once the question has gone from the screen. Raises `Conflict`,
         and `Invalid` for words where the menu takes none."""
-        if posed is not self._posed or posed.delivering:
+        if menu is not self._menu or menu.delivering:
             raise late_answer()
-        key, words = posed.question.key_of(question), question.answers[0].words
+        key, words = menu.question.key_of(question), question.answers[0].words
         if not key or (words is not None and not read_answer(words)):
             raise Invalid("this question takes one of its options", field="option")
-        self._check_screen(posed)
-        posed.delivering = True
+        self._check_screen(menu)
+        menu.delivering = True
         try:
             self._type(key.encode())
             if words is not None:
-                await self._write(posed, read_answer(words))
+                await self._write(menu, read_answer(words))
             async with asyncio.timeout(SETTLE_SECONDS):
-                await posed.gone.wait()
+                await menu.gone.wait()
         except TimeoutError:
             raise Conflict(
                 "The answer was typed, and the question is still on the screen: look at the "
                 "agent's terminal."
             ) from None
         finally:
-            posed.delivering = False
+            menu.delivering = False
 
-    def _check_screen(self, posed: _Posed) -> None:
+    def _check_screen(self, menu: _Menu) -> None:
         """Raise `Conflict` unless exactly this question is on the screen now, and nobody types."""
-        found = self._read()
-        if found != posed.question:
+        present = self._read()
+        if present != menu.question:
             self._look_soon()
-            if posed.question.is_asked_in(found):
+            if menu.question.is_asked_in(present):
                 raise Conflict("Somebody answers it at the terminal now: nothing was typed.")
             raise Conflict(
                 "The agent's screen shows something else now, so nothing was typed: look at its "
@@ -213,12 +213,12 @@ class ScreenQuestions:
                 code="draft",
             )
 
-    async def _write(self, posed: _Posed, words: str) -> None:
+    async def _write(self, menu: _Menu, words: str) -> None:
         """Write words into the line that the menu has opened for them, and press Enter."""
         began = self._loop.time()
         await self._wait_until_drawn()
         for typed in (words.encode(), ENTER):
-            if self._typed_at > began or not posed.question.is_asked_in(self._read()):
+            if self._typed_at > began or not menu.question.is_asked_in(self._read()):
                 raise Conflict(
                     "The menu did not take the words as expected: look at the agent's terminal."
                 )
