@@ -2434,8 +2434,8 @@ export interface components {
             readonly url: string;
         };
         /**
-         * @description Whether the caller has a login at a provider, and by which name and email its provider knows
-         *     them.
+         * @description The caller's login at a provider, if there is one, and the name and email that its provider
+         *     has for them.
          */
         readonly OwnLoginView: {
             readonly email: string;

@@ -1,6 +1,6 @@
 """Gitea's REST interface (version 1), which Forgejo has, too."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
@@ -122,8 +122,8 @@ class Gitea:
 
     async def repositories(self, at: ForgeRepository) -> Sequence[str]:
         """See the port."""
-        found = await self._get(at, "/user/repos", list[_Repository], _LIMIT)
-        return tuple(plain_line(one.full_name) for one in found[:PER_PAGE])
+        repositories = await self._get(at, "/user/repos", list[_Repository], _LIMIT)
+        return tuple(plain_line(repository.full_name) for repository in repositories[:PER_PAGE])
 
     async def default_branch(self, at: ForgeRepository) -> str:
         """See the port."""
@@ -131,26 +131,26 @@ class Gitea:
 
     async def branches(self, at: ForgeRepository) -> Sequence[str]:
         """See the port."""
-        found = await self._get(at, f"{at.path}/branches", list[_Branch], _LIMIT)
-        return tuple(plain_line(one.name) for one in found[:PER_PAGE])
+        branches = await self._get(at, f"{at.path}/branches", list[_Branch], _LIMIT)
+        return tuple(plain_line(branch.name) for branch in branches[:PER_PAGE])
 
     async def commit_of(self, at: ForgeRepository, branch: str) -> str | None:
         """See the port."""
         try:
-            found = await self._get(at, f"{at.path}/branches/{quote(branch, safe='')}", _Branch)
+            head = await self._get(at, f"{at.path}/branches/{quote(branch, safe='')}", _Branch)
         except NotFound:
             # It says the same of a repository that is not there, which is no answer.
             await self.default_branch(at)
             return None
-        return found.commit.id
+        return head.commit.id
 
     async def pulls(self, at: ForgeRepository, branch: str) -> Sequence[PullRequest]:
         """See the port. Those of other branches are left out here: of the newest 50, then."""
         query = {**_LIMIT, "state": "all", "sort": "recentupdate"}
-        found = await self._get(at, f"{at.path}/pulls", list[_Pull], query)
-        pulls = (_pull(at, one) for one in found if one.head.ref == branch)
-        mine = [one for one in pulls if not one.fork]
-        return tuple(sorted(mine, key=lambda one: -one.number)[:MAX_PULLS])
+        pulls = await self._get(at, f"{at.path}/pulls", list[_Pull], query)
+        of_branch = (_pull(at, pull) for pull in pulls if pull.head.ref == branch)
+        mine = [pull for pull in of_branch if not pull.fork]
+        return tuple(sorted(mine, key=lambda pull: -pull.number)[:MAX_PULLS])
 
     async def issue(self, at: ForgeRepository, number: int) -> ForgeIssue:
         """See the port of issues."""
@@ -179,19 +179,20 @@ class Gitea:
     ) -> tuple[Sequence[Check], Sequence[ForgeComment]]:
         """See the port. Comments on lines are those of the newest reviews."""
         commit = quote(pull.commit, safe="")
-        told = await self._get(at, f"{at.path}/commits/{commit}/status", _Statuses, _LIMIT)
+        answer = await self._get(at, f"{at.path}/commits/{commit}/status", _Statuses, _LIMIT)
         checks = [
-            Check(plain_line(one.context), _STATES.get(one.status, CheckState.FAILED))
-            for one in told.statuses or ()
+            Check(plain_line(status.context), _STATES.get(status.status, CheckState.FAILED))
+            for status in answer.statuses or ()
         ]
-        found = await self._get(at, f"{at.path}/issues/{pull.number}/comments", list[_Comment], {})
-        comments = [made for one in found if (made := _comment("issue", one)) is not None]
+        place = f"{at.path}/issues/{pull.number}/comments"
+        entries = await self._get(at, place, list[_Comment], {})
+        comments = _comments("issue", entries)
         place = f"{at.path}/pulls/{pull.number}/reviews"
         reviews = await self._get(at, place, list[_Comment], _LIMIT)
-        comments += [made for one in reviews if (made := _comment("review", one)) is not None]
-        for review in [one for one in reviews if one.comments_count][-MAX_REVIEWS:]:
+        comments += _comments("review", reviews)
+        for review in [review for review in reviews if review.comments_count][-MAX_REVIEWS:]:
             lines = await self._get(at, f"{place}/{review.id}/comments", list[_Comment])
-            comments += [made for one in lines if (made := _comment("line", one)) is not None]
+            comments += _comments("line", lines)
         return sorted_checks(checks), newest_comments(comments)
 
     async def _get(
@@ -201,31 +202,36 @@ class Gitea:
         return await self._http.send(at, request, shape)
 
 
-def _pull(at: ForgeRepository, told: _Pull) -> PullRequest:
-    state = PullState.MERGED if told.merged else PullState.CLOSED
+def _pull(at: ForgeRepository, pull: _Pull) -> PullRequest:
+    state = PullState.MERGED if pull.merged else PullState.CLOSED
     return PullRequest(
-        told.number,
-        plain_line(told.title.removeprefix(DRAFT) if told.draft else told.title),
-        PullState.OPEN if told.state == "open" else state,
-        told.draft,
-        plain_line(told.head.ref),
-        plain_line(told.base.ref),
-        plain_line(told.head.sha),
-        plain_text(told.body or ""),
-        fork_of(at, None if told.head.repo is None else told.head.repo.full_name),
+        pull.number,
+        plain_line(pull.title.removeprefix(DRAFT) if pull.draft else pull.title),
+        PullState.OPEN if pull.state == "open" else state,
+        pull.draft,
+        plain_line(pull.head.ref),
+        plain_line(pull.base.ref),
+        plain_line(pull.head.sha),
+        plain_text(pull.body or ""),
+        fork_of(at, None if pull.head.repo is None else pull.head.repo.full_name),
     )
 
 
-def _comment(kind: str, told: _Comment) -> ForgeComment | None:
+def _comments(kind: str, entries: Iterable[_Comment]) -> list[ForgeComment]:
+    comments = (_comment(kind, entry) for entry in entries)
+    return [comment for comment in comments if comment is not None]
+
+
+def _comment(kind: str, comment: _Comment) -> ForgeComment | None:
     """Return a comment; None for a review that says nothing itself, or is not sent yet."""
-    at = told.submitted_at or told.created_at
-    if at is None or not told.body.strip():
+    at = comment.submitted_at or comment.created_at
+    if at is None or not comment.body.strip():
         return None
     return ForgeComment(
-        f"{kind}-{told.id}",
-        plain_line(told.user.login if told.user else "") or "somebody",
-        plain_text(told.body),
+        f"{kind}-{comment.id}",
+        plain_line(comment.user.login if comment.user else "") or "somebody",
+        plain_text(comment.body),
         at,
-        None if told.path is None else plain_line(told.path, most=1000),
-        told.position or None,
+        None if comment.path is None else plain_line(comment.path, most=1000),
+        comment.position or None,
     )

@@ -121,8 +121,8 @@ class GitHub:
     async def repositories(self, at: ForgeRepository) -> Sequence[str]:
         """See the port."""
         query = {**_PAGE, "sort": "pushed"}
-        found = await self._get(at, "/user/repos", list[_Repository], query)
-        return tuple(plain_line(one.full_name) for one in found)
+        repositories = await self._get(at, "/user/repos", list[_Repository], query)
+        return tuple(plain_line(repository.full_name) for repository in repositories)
 
     async def default_branch(self, at: ForgeRepository) -> str:
         """See the port."""
@@ -130,18 +130,18 @@ class GitHub:
 
     async def branches(self, at: ForgeRepository) -> Sequence[str]:
         """See the port."""
-        found = await self._get(at, f"{at.path}/branches", list[_Branch], _PAGE)
-        return tuple(plain_line(one.name) for one in found)
+        branches = await self._get(at, f"{at.path}/branches", list[_Branch], _PAGE)
+        return tuple(plain_line(branch.name) for branch in branches)
 
     async def commit_of(self, at: ForgeRepository, branch: str) -> str | None:
         """See the port."""
         try:
-            found = await self._get(at, f"{at.path}/branches/{quote(branch, safe='')}", _Branch)
+            head = await self._get(at, f"{at.path}/branches/{quote(branch, safe='')}", _Branch)
         except NotFound:
             # It says the same of a repository that is not there, which is no answer.
             await self.default_branch(at)
             return None
-        return found.commit.sha
+        return head.commit.sha
 
     async def pulls(self, at: ForgeRepository, branch: str) -> Sequence[PullRequest]:
         """See the port."""
@@ -152,8 +152,8 @@ class GitHub:
             "direction": "desc",
             "per_page": str(MAX_PULLS),
         }
-        found = await self._get(at, f"{at.path}/pulls", list[_Pull], query)
-        return tuple(_pull(at, one) for one in found if one.head.ref == branch)
+        pulls = await self._get(at, f"{at.path}/pulls", list[_Pull], query)
+        return tuple(_pull(at, pull) for pull in pulls if pull.head.ref == branch)
 
     async def issue(self, at: ForgeRepository, number: int) -> ForgeIssue:
         """See the port of issues."""
@@ -188,20 +188,23 @@ class GitHub:
         """See the port."""
         commit, number = quote(pull.commit, safe=""), pull.number
         runs = await self._get(at, f"{at.path}/commits/{commit}/check-runs", _Runs, _PAGE)
-        told = await self._get(at, f"{at.path}/commits/{commit}/status", _Statuses, _PAGE)
-        checks = [Check(plain_line(one.name), _run_state(one)) for one in runs.check_runs]
-        checks += [Check(plain_line(one.context), _state(one.state)) for one in told.statuses]
+        answer = await self._get(at, f"{at.path}/commits/{commit}/status", _Statuses, _PAGE)
+        checks = [Check(plain_line(run.name), _run_state(run)) for run in runs.check_runs]
+        checks += [
+            Check(plain_line(status.context), _state(status.state)) for status in answer.statuses
+        ]
         lines = f"{at.path}/pulls/{number}"
         newest = {**_PAGE, "sort": "created", "direction": "desc"}
-        found: list[ForgeComment] = []
+        comments: list[ForgeComment] = []
         for kind, path, query in (
             ("line", f"{lines}/comments", newest),
             ("review", f"{lines}/reviews", _PAGE),
             ("issue", f"{at.path}/issues/{number}/comments", _PAGE),
         ):
-            comments = await self._get(at, path, list[_Comment], query)
-            found += [made for one in comments if (made := _comment(kind, one)) is not None]
-        return sorted_checks(checks), newest_comments(found)
+            entries = await self._get(at, path, list[_Comment], query)
+            made = (_comment(kind, entry) for entry in entries)
+            comments += [comment for comment in made if comment is not None]
+        return sorted_checks(checks), newest_comments(comments)
 
     async def _get(
         self, at: ForgeRepository, path: str, shape: type[T], query: Mapping[str, Any] | None = None
@@ -211,18 +214,18 @@ class GitHub:
         )
 
 
-def _pull(at: ForgeRepository, told: _Pull) -> PullRequest:
-    state = PullState.MERGED if told.merged_at else PullState.CLOSED
+def _pull(at: ForgeRepository, pull: _Pull) -> PullRequest:
+    state = PullState.MERGED if pull.merged_at else PullState.CLOSED
     return PullRequest(
-        told.number,
-        plain_line(told.title),
-        PullState.OPEN if told.state == "open" else state,
-        told.draft,
-        plain_line(told.head.ref),
-        plain_line(told.base.ref),
-        plain_line(told.head.sha),
-        plain_text(told.body or ""),
-        fork_of(at, None if told.head.repo is None else told.head.repo.full_name),
+        pull.number,
+        plain_line(pull.title),
+        PullState.OPEN if pull.state == "open" else state,
+        pull.draft,
+        plain_line(pull.head.ref),
+        plain_line(pull.base.ref),
+        plain_line(pull.head.sha),
+        plain_text(pull.body or ""),
+        fork_of(at, None if pull.head.repo is None else pull.head.repo.full_name),
     )
 
 
@@ -241,16 +244,16 @@ def _state(state: str) -> CheckState:
     return CheckState.PASSED if state == "success" else CheckState.FAILED
 
 
-def _comment(kind: str, told: _Comment) -> ForgeComment | None:
+def _comment(kind: str, comment: _Comment) -> ForgeComment | None:
     """Return a comment; None for a review that says nothing itself, or is not sent yet."""
-    at = told.submitted_at or told.created_at
-    if at is None or not (told.body or "").strip():
+    at = comment.submitted_at or comment.created_at
+    if at is None or not (comment.body or "").strip():
         return None
     return ForgeComment(
-        f"{kind}-{told.id}",
-        plain_line(told.user.login if told.user else "") or "somebody",
-        plain_text(told.body or ""),
+        f"{kind}-{comment.id}",
+        plain_line(comment.user.login if comment.user else "") or "somebody",
+        plain_text(comment.body or ""),
         at,
-        None if told.path is None else plain_line(told.path, most=1000),
-        told.line,
+        None if comment.path is None else plain_line(comment.path, most=1000),
+        comment.line,
     )

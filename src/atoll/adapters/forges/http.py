@@ -159,12 +159,13 @@ def _error_of(
 def _reason(data: bytes) -> str:
     """Return a forge's own words, as one bounded plain line."""
     try:
-        told = msgspec.json.decode(data, type=_Refusal)
+        refusal = msgspec.json.decode(data, type=_Refusal)
     except (msgspec.DecodeError, RecursionError):
         return "it gave no reason."
-    more = [one["message"] for one in told.errors if isinstance(one, dict) and "message" in one]
-    said = "; ".join(str(one) for one in (*more[:3], told.message) if one)
-    return plain_line(said) or "it gave no reason."
+    errors = [error for error in refusal.errors if isinstance(error, dict)]
+    messages = [error["message"] for error in errors if "message" in error][:3]
+    reason = "; ".join(str(message) for message in (*messages, refusal.message) if message)
+    return plain_line(reason) or "it gave no reason."
 
 
 def _no_answer_message(at: ForgeRepository) -> str:

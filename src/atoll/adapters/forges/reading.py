@@ -16,13 +16,13 @@ def sorted_checks(checks: Iterable[Check]) -> Sequence[Check]:
         earlier = chosen.get(check.name)
         if earlier is None or _rank(check) < _rank(earlier):
             chosen[check.name] = check
-    kept = sorted(chosen.values(), key=lambda one: (_rank(one), one.name))[:MAX_CHECKS]
-    return tuple(sorted(kept, key=lambda one: one.name))
+    by_rank = sorted(chosen.values(), key=lambda check: (_rank(check), check.name))
+    return tuple(sorted(by_rank[:MAX_CHECKS], key=lambda check: check.name))
 
 
 def newest_comments(comments: Iterable[ForgeComment]) -> Sequence[ForgeComment]:
     """Return the newest comments, oldest first."""
-    ordered = sorted(comments, key=lambda one: (one.at, one.id))
+    ordered = sorted(comments, key=lambda comment: (comment.at, comment.id))
     return tuple(ordered[-MAX_COMMENTS:])
 
 

@@ -55,7 +55,7 @@ Decide = Callable[[LoginBook], LoginBook]
 """Returns the book after a change."""
 
 Also = Callable[[Transaction, LoginBook], Awaitable[None]]
-"""What else the transaction of a change does, given the book as it was."""
+"""Does what else belongs in the transaction of a change, given the book as it was."""
 
 _log = structlog.get_logger(__name__)
 

@@ -182,11 +182,12 @@ async def _check_holds_nothing(rows: Transaction, person: Person) -> None:
     """Check that a login has nothing of its own where it becomes another person. Raises
     `Conflict`."""
     org_id, owner = PERSONAL_ORG, person.id
-    kept = [one for one in await rows.secrets.visible(org_id, owner) if one.holder == owner]
+    visible = await rows.secrets.visible(org_id, owner)
+    own = [secret for secret in visible if secret.holder == owner]
     held = {
         "sandboxes": len(await rows.sandboxes.held(org_id, owner)),
         "dashboards": len(await rows.dashboards.owned(org_id, owner)),
-        "secrets": len(kept),
+        "secrets": len(own),
     }
     words = ", ".join(f"{number} {what}" for what, number in held.items() if number)
     if words:

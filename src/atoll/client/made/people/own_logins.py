@@ -10,8 +10,8 @@ from atoll.client.fields import Shape
 
 
 class OwnLogin(Shape):
-    """Whether the caller has a login at a provider, and by which name and email its provider
-    knows them."""
+    """The caller's login at a provider, if there is one, and the name and email that its
+    provider has for them."""
 
     linked = fields.flag()
     name = fields.text()

@@ -18,8 +18,8 @@ class OwnLinkBody(SealedRequest):
 
 
 class OwnLoginView(Answer):
-    """Whether the caller has a login at a provider, and by which name and email its provider knows
-    them."""
+    """The caller's login at a provider, if there is one, and the name and email that its provider
+    has for them."""
 
     linked: bool
     name: str
