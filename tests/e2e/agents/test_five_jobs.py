@@ -1,0 +1,209 @@
+"""The jobs of a day, each from home with real agents: how many acts each takes, and how long."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Locator, Page, expect
+
+from atoll.testing.server import TestServer
+from tests.e2e.agents.agent_world import World, run, sandbox_for, until_asked
+from tests.e2e.agents.test_agent_control import scene_with
+from tests.e2e.page.test_real_page import LINK
+from tests.peers.api import Pauses
+from tests.peers.browsers import CALM, chromium, needs_chromium
+
+pytestmark = [
+    pytest.mark.agents,
+    pytest.mark.browser,
+    pytest.mark.timeout(300),
+    pytest.mark.asyncio(loop_scope="session"),
+    needs_chromium,
+]
+
+PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+QUESTION = (
+    'AskUserQuestion {"questions":[{"question":"Which database?","header":"Database",'
+    '"multiSelect":false,"options":[{"label":"SQLite","description":"One file"},'
+    '{"label":"Postgres","description":"A server"}]}]}'
+)
+
+
+@dataclass
+class Acts:
+    """A person at a page, whose acts are counted: a press, a key, a field that is filled."""
+
+    page: Page
+    count: int = 0
+
+    async def press(self, there: Locator) -> None:
+        self.count += 1
+        await there.click()
+
+    async def fill(self, there: Locator, words: str) -> None:
+        self.count += 1
+        await there.fill(words)
+
+    async def key(self, name: str) -> None:
+        self.count += 1
+        await self.page.keyboard.press(name)
+
+
+@asynccontextmanager
+async def at_home(w: World, **looks: Any) -> AsyncIterator[Acts]:
+    """Somebody at the first page."""
+    async with chromium() as browser:
+        context = await browser.new_context(**{**CALM, **looks})
+        page = await context.new_page()
+        page.set_default_timeout(60_000)
+        printed = await asyncio.to_thread(w.server.run, "login")
+        await page.goto(LINK.findall(printed.stdout)[0])
+        await expect(page.get_by_role("heading", name="What is to be done?")).to_be_visible()
+        yield Acts(page)
+
+
+async def known(w: World, repository: Path) -> None:
+    """Have the server know the repository, as somebody who began there once before."""
+    done = await asyncio.to_thread(
+        w.server.run, "new", str(repository), "--detach", "--json", "--name", "before"
+    )
+    assert done.returncode == 0, done.stderr
+
+
+async def sandboxes(w: World) -> list[Any]:
+    listed: list[Any] = (await w.api.get("/v1/sandboxes")).json()["sandboxes"]
+    return listed
+
+
+async def until_work(w: World, name: str, state: str) -> float:
+    """Wait until a sandbox's work has a state. Returns when it had."""
+    async with asyncio.timeout(60):
+        pauses = Pauses()
+        while True:
+            (one,) = [one for one in await sandboxes(w) if one["name"] == name]
+            if one["work"] is not None and one["work"]["state"] == state:
+                return time.monotonic()
+            await pauses.wait()
+
+
+def box_of(acts: Acts) -> Locator:
+    return acts.page.get_by_role("textbox", name="What is to be done")
+
+
+async def test_sentence_is_one_field_and_one_key_from_its_agent_at_work(
+    w: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    await asyncio.to_thread(provide_agent, w.server, "codex")
+    await known(w, repository)
+    async with at_home(w) as acts:
+        await expect(acts.page.get_by_role("button", name="Start codex")).to_be_visible()
+        begun = time.monotonic()
+        await acts.fill(box_of(acts), "Greet the heron [[hold it]]")
+        await acts.key("Control+Enter")
+        await until_asked(w, "Greet the heron")
+        (made,) = [one for one in await sandboxes(w) if one["name"] != "before"]
+        await until_work(w, made["name"], "working")
+        tell("sentence to agent", acts, begun)
+        assert (made["agent"], acts.count) == ("codex", 2)
+
+
+def tell(job: str, acts: Acts, begun: float) -> None:
+    print(f"{job}: {acts.count} acts, {time.monotonic() - begun:.1f} s")
+
+
+async def test_better_of_two_agents_is_kept_and_merged_in_six_acts(
+    w: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    for agent in ("codex", "claude-code"):
+        await asyncio.to_thread(provide_agent, w.server, agent)
+    await known(w, repository)
+    write = "echo heron > heron.txt && git add heron.txt && git commit -qm heron"
+    tools = " ".join(
+        f"[[tool {name} {json.dumps(given)}]]"
+        for name, given in (
+            ("exec_command", {"cmd": "true"}),
+            ("Bash", {"command": write, "description": "Write"}),
+        )
+    )
+    async with at_home(w) as acts:
+        page = acts.page
+        await expect(page.get_by_role("button", name="Start claude-code")).to_be_visible()
+        begun = time.monotonic()
+        await acts.fill(box_of(acts), f"Add a heron {tools}")
+        await acts.press(page.get_by_role("checkbox", name="codex"))
+        await acts.key("Control+Enter")
+        columns = page.get_by_role("list", name="Agents").get_by_role("listitem")
+        better = columns.filter(has=page.get_by_role("heading", name="claude-code"))
+        await expect(better.get_by_text("heron.txt")).to_be_visible()
+        await expect(better.get_by_text("To review").first).to_be_visible()
+        await acts.press(better.get_by_role("button", name="Keep this one"))
+        await acts.press(page.get_by_role("button", name="Destroy the other one"))
+        merge = page.get_by_role("dialog").get_by_role("button", name="Merge", exact=True)
+        await acts.press(merge)
+        await expect(page.get_by_role("dialog")).to_contain_text("main is at")
+        tell("two agents, the better one merged", acts, begun)
+        assert acts.count <= 6
+
+
+async def test_question_at_the_terminal_of_claude_is_one_act_on_a_phone_and_in_a_shell(
+    w: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    await asyncio.to_thread(provide_agent, w.server, "claude-code")
+    sandbox = await sandbox_for(w, "claude-code", repository)
+    async with scene_with(w, "claude-code", sandbox) as scene, at_home(w, **PHONE) as acts:
+        await scene.ask(f"Now a question. [[tool {QUESTION}]]")
+        choice = acts.page.get_by_role("button", name="SQLite")
+        await expect(choice).to_be_visible()
+        begun = time.monotonic()
+        await acts.press(choice)
+        await until_asked(w, '"Which database?"="SQLite"')
+        tell("question on a phone", acts, begun)
+        assert acts.count == 1
+        await scene.early.until(lambda r: r.turns("done") == 1)
+
+
+async def test_conflict_is_resolved_by_the_agent_and_merged_in_five_acts(
+    w: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    await asyncio.to_thread(provide_agent, w.server, "codex")
+    mine = "echo mine > README.md && git commit -qam mine"
+    sandbox = await sandbox_for(
+        w, "codex", repository, "--name", "heron", "--prompt", "-",
+        said=f"Write it. [[tool exec_command {json.dumps({'cmd': mine})}]]",
+    )  # fmt: skip
+    await until_work(w, "heron", "to_review")
+    theirs = "git checkout -q main && echo theirs > README.md && git commit -qam theirs"
+    back = f"b=$(git branch --show-current) && {theirs} && git checkout -q $b && git rebase main"
+    async with at_home(w) as acts:
+        page = acts.page
+        begun = time.monotonic()
+        await run(w, sandbox, "/bin/sh", "-c", back)
+        act = page.get_by_role("button", name="Let codex resolve it")
+        await expect(act).to_be_visible()
+        seen = time.monotonic() - begun
+        print(f"conflict seen after {seen:.1f} s, git's own time included")
+        await acts.press(act)
+        await until_asked(w, "conflict")
+        settle = (
+            "echo both > README.md && git add README.md && GIT_EDITOR=true git rebase --continue"
+        )
+        # The scripted model decides nothing by itself: what it would do is done in its place.
+        assert (await run(w, sandbox, "/bin/sh", "-c", settle))[0] == 0
+        await expect(act).to_be_hidden()
+        await acts.press(page.get_by_role("button", name="heron").first)
+        await acts.press(page.get_by_role("button", name="More about this sandbox"))
+        menu = page.get_by_role("dialog", name="More about this sandbox")
+        await acts.press(menu.get_by_role("button", name="Merge…"))
+        merge = page.get_by_role("dialog").get_by_role("button", name="Merge", exact=True)
+        await acts.press(merge)
+        await expect(page.get_by_role("dialog")).to_contain_text("main is at")
+        tell("conflict resolved and merged", acts, begun)
+        assert acts.count <= 5
+        log = await run(w, sandbox, "git", "show", "main:README.md")
+        assert log[1] == b"both\n"
