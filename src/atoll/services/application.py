@@ -64,8 +64,8 @@ from atoll.services.people.memberships import Memberships
 from atoll.services.people.organizations import Organizations
 from atoll.services.people.own_logins import OwnLogins
 from atoll.services.people.ownership import Ownership
-from atoll.services.people.push import PushSubscriptions
-from atoll.services.people.push_delivery import PushDelivery
+from atoll.services.people.push.delivery import PushDelivery
+from atoll.services.people.push.subscriptions import PushSubscriptions
 from atoll.services.people.quotas import OrganizationBounds, Quotas
 from atoll.services.people.shares import Shares
 from atoll.services.people.tokens import TeamTokens

@@ -15,8 +15,8 @@ from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Note, draft_of
-from atoll.services.people.push import PushSubscriptions
-from atoll.services.people.push_delivery import RETRIES, PushDelivery
+from atoll.services.people.push.delivery import RETRIES, PushDelivery
+from atoll.services.people.push.subscriptions import PushSubscriptions
 from atoll.testing import FakePushSender
 from atoll.wire.words.people import MAX_SUBSCRIPTIONS
 from tests.adapters.storage.rows.dashboards.dashboards import dashboard

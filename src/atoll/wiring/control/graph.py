@@ -41,8 +41,8 @@ from atoll.services.library.syncs import Syncs
 from atoll.services.library.tree_edits import TreeEdits
 from atoll.services.lifecycle.room import SessionRoom
 from atoll.services.lifecycle.vendor_keys import check_paid
-from atoll.services.people.push import PushSubscriptions
-from atoll.services.people.push_delivery import PushDelivery
+from atoll.services.people.push.delivery import PushDelivery
+from atoll.services.people.push.subscriptions import PushSubscriptions
 from atoll.services.people.shares import Shares
 from atoll.services.previews.own_credentials import OwnCredentials
 from atoll.services.previews.previews import Previews, PreviewServices, PreviewWatch

@@ -1,6 +1,6 @@
 """Push subscriptions: the browsers in which a person wants to be notified while the page is closed.
 
-What is pushed, and when, is `push_delivery`'s.
+What is pushed, and when, is `delivery`'s.
 """
 
 from atoll.domain.errors import LimitReached, NotFound

@@ -1,0 +1,1 @@
+"""Push subscriptions of people, and the delivery of notifications to them."""
