@@ -12,8 +12,8 @@ from pycrdt import Map, Text
 
 from tests.bounds import matrix
 from tests.e2e.page.test_axe import AXE
+from tests.e2e.page.ui.looks.test_axe_routes import surveyed
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
-from tests.e2e.page.ui.test_axe_routes import surveyed
 from tests.peers.browsers import CALM
 from tests.peers.nats.server import until
 

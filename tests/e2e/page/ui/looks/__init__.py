@@ -1,1 +1,1 @@
-"""Browser tests of what teams add to the page; a scripted server plays the organization."""
+"""Browser tests of the looks of the page: its language, its parts, and audits of its routes."""

@@ -8,8 +8,8 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.bounds import matrix
 from tests.e2e.page.test_axe import AXE
+from tests.e2e.page.ui.looks.test_axe_routes import DEVICES, surveyed
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
-from tests.e2e.page.ui.test_axe_routes import DEVICES, surveyed
 
 from .scripted_admin import ROWS
 from .scripted_team import BOB

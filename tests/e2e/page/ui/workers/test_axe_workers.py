@@ -7,9 +7,9 @@ from playwright.async_api import Browser, expect
 
 from tests.bounds import matrix
 from tests.e2e.page.test_axe import AXE, LONG
+from tests.e2e.page.ui.looks.test_axe_routes import DEVICES, BothColours, surveyed
 from tests.e2e.page.ui.open_page import sandbox_menu
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
-from tests.e2e.page.ui.test_axe_routes import DEVICES, BothColours, surveyed
 
 from .scripted_workers import APPROVAL, ISOLATION, ScriptedWorkers, now
 from .test_workers import ASKS, begun

@@ -15,10 +15,10 @@ from tests.e2e.page.test_axe import AXE, BRANCH, LONG, OPTIONS, REPOSITORY, Surv
 from tests.e2e.page.test_people import DESKTOP, PHONE_SCREEN
 from tests.peers.browsers import CALM
 
-from .open_page import begin_sandbox, sandbox_menu
-from .scripted import TICKET, ScriptedServer, at
-from .test_home import HOME, Home
-from .test_review import REVIEWED, answer
+from ..open_page import begin_sandbox, sandbox_menu
+from ..scripted import TICKET, ScriptedServer, at
+from ..test_home import HOME, Home
+from ..test_review import REVIEWED, answer
 
 pytestmark = [
     pytest.mark.browser,

@@ -8,7 +8,7 @@ from tests.e2e.page.test_axe import AXE, Survey
 from tests.e2e.page.ui.open_page import visit
 from tests.peers.browsers import CALM
 
-from .scripted import TICKET, ScriptedServer
+from ..scripted import TICKET, ScriptedServer
 from .test_axe_routes import surveyed
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
