@@ -12,7 +12,7 @@ const UNREAD = [
   'src/design/{Controls,DesignPage,Feedback,Foundations,Marks,Specimens}.tsx',
   // Lists of words that a program compares with.
   'src/state/tasks/branch.ts',
-  'src/components/review/colours.ts',
+  'src/components/review/diff/colours.ts',
   // Fonts, and the format of recordings.
   'src/terminal/screen/{cast,fonts,picture}.ts',
   // The worker has no page and no catalogue: it says seven fixed sentences.

@@ -47,8 +47,8 @@ import {
 import { useShortcuts } from './shortcuts';
 import { perform, type Act } from './state/acts';
 import { foldRail, railFolded } from './terminal/layout/layouts';
-import { joining } from './state/joining';
-import { linking } from './state/linking';
+import { joining } from './state/team/joining';
+import { linking } from './state/team/linking';
 import { login, logOut, type Login } from './state/login';
 import { goTo, route, type PlainPage, type Route } from './state/route';
 import { connected, followSandboxes, sandboxes } from './state/sandboxes';

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { accountApi, type OwnLogin as Own } from '../../api/account';
 import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
-import { keepLink } from '../../state/linking';
+import { keepLink } from '../../state/team/linking';
 import { Confirm } from '../parts/Dialog';
 import { Listed, useListed } from '../parts/Listed';
 

@@ -1,7 +1,7 @@
 /** The pages before anybody is logged in, and after a guest's visit: how to get a link. */
 
 import { t } from '../../language/t';
-import { joining } from '../../state/joining';
+import { joining } from '../../state/team/joining';
 import { logOut } from '../../state/login';
 import { realms } from '../../state/realms';
 import { useStore } from '../../state/store';

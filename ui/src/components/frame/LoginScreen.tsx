@@ -1,8 +1,8 @@
 /** The way in by providers of identities, and back to where somebody was. */
 
 import { t } from '../../language/t';
-import { joining } from '../../state/joining';
-import { linking } from '../../state/linking';
+import { joining } from '../../state/team/joining';
+import { linking } from '../../state/team/linking';
 import { loginAddress, type Realm } from '../../state/realms';
 import { hashOf, route } from '../../state/route';
 import { useStore } from '../../state/store';

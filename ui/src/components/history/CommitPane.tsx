@@ -3,8 +3,8 @@
 import { useCallback, useState } from 'react';
 import { plural, t } from '../../language/t';
 import { useAnswer } from '../parts/useAnswer';
-import { DiffView } from '../review/DiffView';
-import { type FileDiff } from '../review/rows';
+import { DiffView } from '../review/diff/DiffView';
+import { type FileDiff } from '../review/diff/rows';
 import { visible } from '../../unseen';
 import { commits, type ShownCommit } from './commits';
 

@@ -5,7 +5,7 @@ import { Problem } from '../../api/call';
 import { teamApi, type OfferedPlace } from '../../api/team';
 import { t } from '../../language/t';
 import { duration, secondsUntil, tick } from '../../state/clock';
-import { forgetInvitation } from '../../state/joining';
+import { forgetInvitation } from '../../state/team/joining';
 import { login, logOut } from '../../state/login';
 import { loadRealms, realms } from '../../state/realms';
 import { useStore } from '../../state/store';

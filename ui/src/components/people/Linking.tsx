@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { accountApi, type OwnLinkOffer } from '../../api/account';
 import { Problem } from '../../api/call';
 import { t } from '../../language/t';
-import { forgetLink } from '../../state/linking';
+import { forgetLink } from '../../state/team/linking';
 import { logOut } from '../../state/login';
 import { loadRealms, loginAddress, realms } from '../../state/realms';
 import { useStore } from '../../state/store';

@@ -5,13 +5,13 @@ import { t } from '../../language/t';
 import { announce, notifyFailure } from '../../state/announce';
 import { Confirm } from '../parts/Dialog';
 import { removeComments, type Comment } from './comments';
-import type { SideWords } from './conflicts';
-import { DiffView } from './DiffView';
+import type { SideWords } from './diff/conflicts';
+import { DiffView } from './diff/DiffView';
 import type { Look } from './look';
 import { reviews, type ChangedFile, type Compared, type Hunk } from './reviews';
-import { type FileDiff } from './rows';
+import { type FileDiff } from './diff/rows';
 import { visible } from '../../unseen';
-import type { Lines } from './useLines';
+import type { Lines } from './diff/useLines';
 import { ImagePair, isImage, sizesOf } from './ImagePair';
 import { useDiff } from './useReview';
 

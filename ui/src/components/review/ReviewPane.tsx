@@ -12,7 +12,7 @@ import { panelOf } from '../parts/TabList';
 import { ConflictNote } from '../work/ConflictNote';
 import { addComment, rewordComment } from './comments';
 import { CommentBar, useOutbox } from './CommentBar';
-import { sideWords, type SideWords } from './conflicts';
+import { sideWords, type SideWords } from './diff/conflicts';
 import { FileList } from './FileList';
 import { FilePane } from './FilePane';
 import type { Look } from './look';
@@ -20,7 +20,7 @@ import type { ChangedFile, Compared } from './reviews';
 import { onKeys, ReviewKeys } from './ReviewKeys';
 import { ReviewTools } from './ReviewTools';
 import { loadSeen, markSeen } from './seen';
-import { useLines } from './useLines';
+import { useLines } from './diff/useLines';
 import { useChanges } from './useReview';
 import '../../styles/review.css';
 

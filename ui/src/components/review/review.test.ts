@@ -2,7 +2,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import { api } from '../../api/client';
 import type { Sandbox, SandboxAgent } from '../../api/types';
 import { sandboxes } from '../../state/sandboxes';
-import { coloured, commentOf } from './colours';
+import { coloured, commentOf } from './diff/colours';
 import {
   addComment,
   collectedOf,
@@ -15,10 +15,10 @@ import {
 } from './comments';
 import { fateOf, followComments } from './outbox';
 import { collect } from './pulls';
-import { offsetsOf, rowsOf, widestOf, windowOf, type FileDiff, type Row } from './rows';
+import { offsetsOf, rowsOf, widestOf, windowOf, type FileDiff, type Row } from './diff/rows';
 import { visible } from '../../unseen';
 import { loadSeen, markSeen } from './seen';
-import { hunkOf, nextHunk, nextLine } from './useLines';
+import { hunkOf, nextHunk, nextLine } from './diff/useLines';
 
 const FILE: FileDiff = {
   path: 'a.py',

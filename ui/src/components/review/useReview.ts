@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 import { Problem } from '../../api/call';
 import { t } from '../../language/t';
 import { reviews, type ChangedFile, type Changes, type Compared } from './reviews';
-import type { FileDiff } from './rows';
+import type { FileDiff } from './diff/rows';
 
 export interface Loaded<T> {
   readonly value: T | null;

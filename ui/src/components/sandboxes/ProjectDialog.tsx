@@ -2,7 +2,7 @@
 
 import type { Project } from '../../api/types';
 import { plural, t, worded } from '../../language/t';
-import { projectQuestion } from '../../state/project';
+import { projectQuestion } from '../../state/tasks/project';
 import { useStore } from '../../state/store';
 import { Dialog } from '../parts/Dialog';
 

@@ -12,7 +12,7 @@ import { Pop } from '../parts/Pop';
 import { profileWords, repoWords } from '../parts/words';
 import { Ports } from '../previews/Ports';
 import { WorkerLink } from '../workers/WorkerLink';
-import { IsolationMark } from './IsolationMark';
+import { IsolationMark } from './isolation/IsolationMark';
 import { TimeLeft } from './TimeLeft';
 
 /** States whose time runs. */

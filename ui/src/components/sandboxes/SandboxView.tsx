@@ -15,7 +15,7 @@ import { repoWords } from '../parts/words';
 import { TaskNote } from '../tasks/TaskNote';
 import { Terminals } from '../terminals/Terminals';
 import { ExposedMark } from './ExposedMark';
-import { IsolationMark } from './IsolationMark';
+import { IsolationMark } from './isolation/IsolationMark';
 import { LeftOutNote } from './LeftOutNote';
 import { NextAct } from './NextAct';
 import { OwnerMark } from './OwnerMark';

@@ -5,7 +5,7 @@ import type { Sandbox } from '../../api/types';
 import { t } from '../../language/t';
 import { notify } from '../../state/announce';
 import { useRights } from '../../state/team/useRights';
-import { beginTask, runSetup } from '../../state/project';
+import { beginTask, runSetup } from '../../state/tasks/project';
 
 export function SetupNote({ sandbox }: { readonly sandbox: Sandbox }) {
   const { project, task, state } = sandbox;

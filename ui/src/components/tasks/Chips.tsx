@@ -13,7 +13,7 @@ import type { Source } from '../../state/tasks/choices';
 import { branchOf, placeOf, type TaskDraft } from './draft';
 import { repoName } from './plan';
 import { useBeginning } from './useBeginning';
-import { issueAddress } from './issues';
+import { issueAddress } from './issues/issues';
 import type { ComposerState } from './useComposer';
 
 interface ChipProps {

@@ -5,7 +5,7 @@ import { isLive } from '../../state/acts';
 import type { Sandbox } from '../../api/types';
 import { t } from '../../language/t';
 import { visible } from '../../unseen';
-import { DiffView } from '../review/DiffView';
+import { DiffView } from '../review/diff/DiffView';
 import { FileList } from '../review/FileList';
 import type { ChangedFile, Compared } from '../review/reviews';
 import { useChanges, useDiff } from '../review/useReview';

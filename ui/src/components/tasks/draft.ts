@@ -3,7 +3,7 @@
 import type { CreateSandbox, NetworkMode, Repository } from '../../api/types';
 import { t } from '../../language/t';
 import type { RepositoryPlace } from './beginning';
-import { wordsWith, type IssueTask } from './issues';
+import { wordsWith, type IssueTask } from './issues/issues';
 import type { FieldName } from '../parts/Field';
 import { branchForAgent, freeBranch, proposedBranch } from '../../state/tasks/branch';
 

@@ -4,7 +4,7 @@ import type { Repository } from '../../api/types';
 import { t } from '../../language/t';
 import { shortRepo } from '../parts/words';
 import type { TaskDraft } from './draft';
-import type { IssueTask } from './issues';
+import type { IssueTask } from './issues/issues';
 import type { Offers } from './useComposer';
 
 /** What the repository of a draft is called; '' where it has none. */

@@ -6,14 +6,14 @@ import { api } from '../../api/client';
 import type { CatalogueAgent, Profile, Repository, Sandbox } from '../../api/types';
 import { t, worded } from '../../language/t';
 import { useDraft } from '../../state/drafts';
-import { withProject } from '../../state/project';
+import { withProject } from '../../state/tasks/project';
 import { keep } from '../../state/sandboxes';
 import { fieldOf } from '../parts/Field';
 import { tipOf } from './beginning';
 import { choiceOf, lastChoice, rememberChoice, type Source } from '../../state/tasks/choices';
 import type { Known } from './composing';
 import { baseOf, bodiesOf, EMPTY, lackOf, placeOf, type Lack, type TaskDraft } from './draft';
-import { findIssue, sourceOf } from './issues';
+import { findIssue, sourceOf } from './issues/issues';
 import { refsAt } from './useBeginning';
 
 const randomKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-');

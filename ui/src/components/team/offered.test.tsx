@@ -19,7 +19,7 @@ import { InboxPage } from '../inbox/InboxPage';
 import { Tab } from '../parts/Tab';
 import { TabList } from '../parts/TabList';
 import { CommentBar } from '../review/CommentBar';
-import { DiffView } from '../review/DiffView';
+import { DiffView } from '../review/diff/DiffView';
 import { KeyList } from '../review/ReviewKeys';
 import { ReviewTools } from '../review/ReviewTools';
 import { LogPane } from '../sandboxes/LogPane';

@@ -13,7 +13,7 @@ import { Icon } from '../parts/icons';
 import { Listed, type AskedList } from '../parts/Listed';
 import { CopyLine } from '../parts/OnceShown';
 import { Pop } from '../parts/Pop';
-import { Wall } from '../sandboxes/IsolationMark';
+import { Wall } from '../sandboxes/isolation/IsolationMark';
 import { heartbeatWords } from './marks';
 
 interface DesktopsProps {

@@ -15,8 +15,13 @@ import { sandboxes } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import { Icon } from '../parts/icons';
 import { Pop } from '../parts/Pop';
-import { Wall } from '../sandboxes/IsolationMark';
-import { Decided, placeWords, type Decision, type PlaceNamed } from '../sandboxes/RouteNote';
+import { Wall } from '../sandboxes/isolation/IsolationMark';
+import {
+  Decided,
+  placeWords,
+  type Decision,
+  type PlaceNamed,
+} from '../sandboxes/isolation/RouteNote';
 import { StateShape } from '../sandboxes/StateMark';
 import { agentWords, ArtifactsMark, CreatedMark, KeptMark } from './details';
 

@@ -69,7 +69,7 @@ const page = vi.hoisted(() => {
 });
 
 import { showBadge } from '../attention/badge';
-import { joining } from '../joining';
+import { joining } from './joining';
 import { login } from '../login';
 import { notices } from '../announce';
 import { acceptInvitation, followOtherTabs, leave, welcome, workIn } from './entering';

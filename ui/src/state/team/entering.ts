@@ -13,8 +13,8 @@ import { showBadge, titleOf } from '../attention/badge';
 import { movePush } from '../attention/push';
 import { workerOf } from '../attention/tell';
 import { forgetDrafts } from '../drafts';
-import { forgetInvitation } from '../joining';
-import { forgetLink } from '../linking';
+import { forgetInvitation } from './joining';
+import { forgetLink } from './linking';
 import { login } from '../login';
 
 /** What is said once the page is there again. */

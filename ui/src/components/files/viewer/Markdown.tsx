@@ -3,7 +3,7 @@
 import { useMemo, type ReactNode } from 'react';
 import { t } from '../../../language/t';
 import { followable } from '../../../terminal/screen/links';
-import { coloured, commentOf } from '../../review/colours';
+import { coloured, commentOf } from '../../review/diff/colours';
 import { visible } from '../../../unseen';
 import type { Chosen } from '../FileExplorer';
 import { folderOf, joined } from '../tree';

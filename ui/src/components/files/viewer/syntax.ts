@@ -5,7 +5,7 @@
  * so that is worked out in pieces, from the top on.
  */
 
-import { coloured, commentOf, type Piece } from '../../review/colours';
+import { coloured, commentOf, type Piece } from '../../review/diff/colours';
 import { lineAt, type Lines } from './lines';
 
 /** What is open where a line begins, by its end; '' for nothing. */

@@ -5,8 +5,8 @@
  * tab keeps the secret; it never is part of an address that a server sees.
  */
 
-import { decode } from './route';
-import { Store } from './store';
+import { decode } from '../route';
+import { Store } from '../store';
 
 export const JOIN = /^#join=(.+)$/;
 const KEPT = 'atoll.join';

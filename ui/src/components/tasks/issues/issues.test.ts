@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bodiesOf, branchOf, EMPTY, lackOf } from './draft';
+import { bodiesOf, branchOf, EMPTY, lackOf } from '../draft';
 import { issueAddress, sourceOf, wordsWith, type IssueTask } from './issues';
 
 const ISSUE: IssueTask = {

@@ -1,9 +1,9 @@
 /** Where a sandbox is, and why there: the decision of its route, in full on request. */
 
-import { overviewApi, type Route } from '../../api/overview';
-import { plural, t, worded } from '../../language/t';
-import { useAnswer } from '../parts/useAnswer';
-import { costWords } from '../parts/words';
+import { overviewApi, type Route } from '../../../api/overview';
+import { plural, t, worded } from '../../../language/t';
+import { useAnswer } from '../../parts/useAnswer';
+import { costWords } from '../../parts/words';
 
 /** The decision of a route, as far as it is told here. */
 export interface Decision {

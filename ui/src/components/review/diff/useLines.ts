@@ -1,8 +1,8 @@
 /** Where the keyboard is in a file's diff, and the comment that is being written there. */
 
 import { useCallback, useMemo, useRef, useState } from 'react';
-import type { Comment } from './comments';
-import type { Place } from './look';
+import type { Comment } from '../comments';
+import type { Place } from '../look';
 import { placeOf, type Row } from './rows';
 
 /** A comment that is being written; `comment` is the one that is reworded. */

@@ -1,10 +1,10 @@
 /** The chip of an issue or a pull request that is the task: its title, and what an agent is told. */
 
-import { t, worded } from '../../language/t';
-import { Icon } from '../parts/icons';
-import { Pop } from '../parts/Pop';
+import { t, worded } from '../../../language/t';
+import { Icon } from '../../parts/icons';
+import { Pop } from '../../parts/Pop';
 import type { IssueTask } from './issues';
-import type { ComposerState } from './useComposer';
+import type { ComposerState } from '../useComposer';
 
 const STATES = worded(() => ({ open: t`Open`, merged: t`Merged`, closed: t`Closed` }) as const);
 

@@ -1,9 +1,9 @@
 /** What the wall of a sandbox truly gives, said in full on request. */
 
-import type { Isolation, Sandbox } from '../../api/types';
-import { plural, t } from '../../language/t';
-import { Icon } from '../parts/icons';
-import { Pop } from '../parts/Pop';
+import type { Isolation, Sandbox } from '../../../api/types';
+import { plural, t } from '../../../language/t';
+import { Icon } from '../../parts/icons';
+import { Pop } from '../../parts/Pop';
 import { RouteNote } from './RouteNote';
 import { SafetyLayers } from './SafetyLayers';
 

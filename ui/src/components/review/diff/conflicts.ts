@@ -3,8 +3,8 @@
  * In a rebase git's `ours` is the branch that the work is put onto, and `theirs` the work.
  */
 
-import type { Schemas } from '../../api/types';
-import { t } from '../../language/t';
+import type { Schemas } from '../../../api/types';
+import { t } from '../../../language/t';
 import type { Line } from './rows';
 
 /** The part of a conflict that a line belongs to; null outside of one. */

@@ -1,8 +1,8 @@
 /** Issues and pull requests as tasks: their addresses, and their words with a person's own. */
 
-import { call } from '../../api/call';
-import type { Repository, Schemas } from '../../api/types';
-import type { Source } from '../../state/tasks/choices';
+import { call } from '../../../api/call';
+import type { Repository, Schemas } from '../../../api/types';
+import type { Source } from '../../../state/tasks/choices';
 
 /** An issue or a pull request, and the task that it is. Others wrote its title and words. */
 export type IssueTask = Schemas['IssueView'];

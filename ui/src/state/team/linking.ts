@@ -5,8 +5,8 @@
  * is part of an address that a server sees.
  */
 
-import { decode } from './route';
-import { Store } from './store';
+import { decode } from '../route';
+import { Store } from '../store';
 
 export const OWN_LINK = /^#link=(.+)$/;
 const KEPT = 'atoll.link';

@@ -1,10 +1,10 @@
 /** A diff as rows of known heights, so that only those on the screen are drawn. Pure. */
 
-import type { Schemas } from '../../api/types';
-import { visible } from '../../unseen';
-import type { Comment } from './comments';
+import type { Schemas } from '../../../api/types';
+import { visible } from '../../../unseen';
+import type { Comment } from '../comments';
 import { sidesIn, type Marked, type Part } from './conflicts';
-import type { Place } from './look';
+import type { Place } from '../look';
 
 export type FileDiff = Schemas['FileDiff'];
 

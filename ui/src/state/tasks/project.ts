@@ -3,11 +3,11 @@
  * person approved goes along, by its digest.
  */
 
-import { call } from '../api/call';
-import type { CreateSandbox, Project } from '../api/types';
-import { t } from '../language/t';
-import { notify } from './announce';
-import { Store } from './store';
+import { call } from '../../api/call';
+import type { CreateSandbox, Project } from '../../api/types';
+import { t } from '../../language/t';
+import { notify } from '../announce';
+import { Store } from '../store';
 
 type Repo = NonNullable<CreateSandbox['repos']>[number];
 

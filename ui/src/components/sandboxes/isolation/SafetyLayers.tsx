@@ -1,10 +1,10 @@
 /** The six safety layers of a sandbox, each with what it is worth there. */
 
 import { useEffect, useState } from 'react';
-import { api } from '../../api/client';
-import type { Safety } from '../../api/types';
-import { t } from '../../language/t';
-import { notifyFailure } from '../../state/announce';
+import { api } from '../../../api/client';
+import type { Safety } from '../../../api/types';
+import { t } from '../../../language/t';
+import { notifyFailure } from '../../../state/announce';
 
 export function SafetyLayers({ sandboxId }: { readonly sandboxId: string }) {
   const [safety, setSafety] = useState<Safety | null>(null);

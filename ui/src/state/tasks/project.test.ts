@@ -1,10 +1,10 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import type { CreateSandbox, Project } from '../api/types';
+import type { CreateSandbox, Project } from '../../api/types';
 import { projectQuestion, withProject, type Decision } from './project';
 
 const calls = vi.hoisted(() => vi.fn<(...words: readonly unknown[]) => Promise<unknown>>());
-vi.mock('../api/call', () => ({ call: calls }));
-vi.mock('./announce', () => ({ notify: vi.fn() }));
+vi.mock('../../api/call', () => ({ call: calls }));
+vi.mock('../announce', () => ({ notify: vi.fn() }));
 
 const DIGEST = 'd'.repeat(64);
 const BODY = { profile: 'shell', repos: [{ key: 'k', branch: 'b' }] } as CreateSandbox;

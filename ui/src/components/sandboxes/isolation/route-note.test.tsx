@@ -3,7 +3,7 @@
 import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, it, vi } from 'vitest';
-import type { Route } from '../../api/overview';
+import type { Route } from '../../../api/overview';
 import { Decided } from './RouteNote';
 
 vi.hoisted(() => {

@@ -1,9 +1,9 @@
 /** The diff of one file: only the rows on the screen are drawn, so that long files stay smooth. */
 
 import { memo, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
-import { t } from '../../language/t';
+import { t } from '../../../language/t';
 import { coloured, commentOf } from './colours';
-import type { Comment } from './comments';
+import type { Comment } from '../comments';
 import type { SideWords } from './conflicts';
 import {
   HEIGHTS,
@@ -16,7 +16,7 @@ import {
   type Line,
   type Row,
 } from './rows';
-import { visible } from '../../unseen';
+import { visible } from '../../../unseen';
 import type { Editing } from './useLines';
 
 interface DiffViewProps {
