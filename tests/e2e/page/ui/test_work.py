@@ -205,3 +205,51 @@ async def test_conflict_shows_its_sides_and_is_ended_from_the_changes(
     await expect(page.get_by_role("tab", name="bash")).to_have_attribute("aria-selected", "true")
     await server.become(box, "to_review", conflict=None)
     await expect(page.locator(".sandbox-title .standing")).to_have_text("To review")
+
+
+async def test_board_moves_work_by_drag_and_by_keyboard(server: ScriptedServer, page: Page) -> None:
+    await shop(server, page)
+    await page.get_by_role("radio", name="Board").click()
+    board = page.get_by_role("group", name="Board")
+    columns = {name: board.get_by_role("region", name=name) for name in ("To review", "Reviewed")}
+    card = columns["To review"].get_by_role("listitem")
+    await expect(card).to_contain_text("codex: 1 commit, +3 −2")
+    await card.drag_to(columns["Reviewed"])
+    await learns(page, lambda: server.acts, [("review", {"mark": "m" * 64, "reviewed": True})])
+    moved = columns["Reviewed"].get_by_role("listitem")
+    await expect(moved).to_contain_text("shop")
+    await moved.drag_to(board.get_by_role("region", name="Working"))
+    await expect(moved).to_be_visible()
+    await moved.drag_to(board.get_by_role("region", name="Merged"))
+    await expect(page.get_by_role("dialog", name="Merge shop")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await moved.get_by_role("button", name="Move shop").press("Enter")
+    await page.get_by_role("button", name="Not reviewed yet").press("Enter")
+    await expect(card).to_contain_text("shop")
+    await check(page)
+    await page.reload()
+    await expect(card).to_be_visible()
+
+
+async def test_rail_is_grouped_and_its_rows_have_keys_and_marks_of_what_is_new(
+    server: ScriptedServer, page: Page
+) -> None:
+    server.add_sandbox("scratch")
+    await shop(server, page)
+    titles = page.locator(".rail-title")
+    await expect(titles).to_have_text(["To review 1", "Without a task 1"])
+    row = page.locator(".row", has_text="shop")
+    await expect(row.locator(".row-unread")).to_be_visible()
+    await page.locator(".home h1").click()
+    await page.keyboard.press("1")
+    await expect(page.get_by_role("heading", level=1, name="shop")).to_be_visible()
+    await page.locator(".sandbox-title h1").click()
+    await page.locator(".row", has_text="scratch").focus()
+    await page.keyboard.press("2")
+    await expect(page.get_by_role("heading", level=1, name="scratch")).to_be_visible()
+    await expect(row.locator(".row-unread")).to_have_count(0)
+    await page.get_by_role("button", name="By state").click()
+    await expect(titles).to_have_text(["o/shop 1", "Without a repository 1"])
+    await check(page)
+    await page.reload()
+    await expect(titles).to_have_text(["o/shop 1", "Without a repository 1"])

@@ -1,5 +1,6 @@
 /** The page with no sandbox chosen: the box for a task, what waits, and what is running. */
 
+import { useState } from 'react';
 import type { Sandbox } from '../../api/types';
 import { t } from '../../language/t';
 import { isLive } from '../../state/acts';
@@ -14,10 +15,12 @@ import { ExposedMark } from '../sandboxes/ExposedMark';
 import { OwnerMark } from '../sandboxes/OwnerMark';
 import { Composer } from '../tasks/Composer';
 import { Archived } from '../work/Archived';
+import { WorkBoard } from '../work/WorkBoard';
 import { TaskGroups } from '../tasks/TaskGroups';
 import { Icon } from '../parts/icons';
 import { Inbox } from '../inbox/Inbox';
 import { MenuButton } from '../parts/MenuButton';
+import { Segments } from '../parts/Segments';
 import { StandingAbout, StandingMark } from '../sandboxes/StandingMark';
 import { HomeBoards } from './HomeBoards';
 import { Recent } from './Recent';
@@ -35,7 +38,6 @@ const SHOWN_SANDBOXES = 6;
 
 export function Home({ list, missing, onMenu, onPalette }: HomeProps) {
   const works = mayWork(useStore(team));
-  const running = needyFirst(list.filter(isLive)).slice(0, SHOWN_SANDBOXES);
   return (
     <main className="home">
       <div className="home-menu">
@@ -56,18 +58,7 @@ export function Home({ list, missing, onMenu, onPalette }: HomeProps) {
           <Watching list={list} />
         )}
         <Inbox />
-        {running.length > 0 && (
-          <section>
-            <h2>
-              {t`Running now`} <span className="home-sum">{sumOf(list.filter(isLive))}</span>
-            </h2>
-            <ul className="cards">
-              {running.map((sandbox) => (
-                <SandboxCard key={sandbox.sandbox_id} sandbox={sandbox} />
-              ))}
-            </ul>
-          </section>
-        )}
+        <Running list={list} />
         <TaskGroups list={list} />
         <HomeBoards />
         <Recent />
@@ -78,6 +69,51 @@ export function Home({ list, missing, onMenu, onPalette }: HomeProps) {
         {!works && <SearchButton onPalette={onPalette} />}
       </div>
     </main>
+  );
+}
+
+type View = 'list' | 'board';
+const VIEW_KEY = 'atoll.home';
+
+/** What runs, as cards; or all work as a board, by its state. */
+function Running({ list }: { readonly list: readonly Sandbox[] }) {
+  const [view, setView] = useState<View>(() =>
+    localStorage.getItem(VIEW_KEY) === 'board' ? 'board' : 'list',
+  );
+  const live = list.filter(isLive);
+  if (live.length === 0 && view === 'list') return null;
+  const choose = (next: View): void => {
+    setView(next);
+    localStorage.setItem(VIEW_KEY, next);
+  };
+  return (
+    <section>
+      <div className="home-views">
+        <h2>
+          {t`Running now`} <span className="home-sum">{sumOf(live)}</span>
+        </h2>
+        <Segments<View>
+          legend={t`Shown as`}
+          choices={[
+            { value: 'list', words: t`Cards` },
+            { value: 'board', words: t`Board` },
+          ]}
+          chosen={view}
+          onChoose={choose}
+        />
+      </div>
+      {view === 'board' ? (
+        <WorkBoard list={list} />
+      ) : (
+        <ul className="cards">
+          {needyFirst(live)
+            .slice(0, SHOWN_SANDBOXES)
+            .map((sandbox) => (
+              <SandboxCard key={sandbox.sandbox_id} sandbox={sandbox} />
+            ))}
+        </ul>
+      )}
+    </section>
   );
 }
 

@@ -2,17 +2,19 @@
 
 import { useMemo, useState } from 'react';
 import type { Sandbox } from '../../api/types';
-import { t, worded } from '../../language/t';
+import { t } from '../../language/t';
 import { age, tick } from '../../state/clock';
 import { isLive } from '../../state/acts';
-import { leadOf, needyFirst } from '../../state/attention/agents';
+import { leadOf } from '../../state/attention/agents';
 import { go, goTo, route, type PlainPage } from '../../state/route';
 import { connected, sandboxes } from '../../state/sandboxes';
 import { aboutWork, standingOf } from '../../state/standing';
-import { useStore } from '../../state/store';
+import { Store, useStore } from '../../state/store';
 import { mayWork } from '../../state/team/rights';
 import { team } from '../../state/team/team';
 import { shade, toggleTheme } from '../../state/theme';
+import { groupsOf, type Grouping } from '../../state/work/lanes';
+import { isUnread, looked } from '../../state/work/unread';
 import { AccountMenu } from '../account/AccountMenu';
 import { useInbox } from '../inbox/Inbox';
 import { ExposedMark } from '../sandboxes/ExposedMark';
@@ -29,20 +31,21 @@ interface RailProps {
   readonly onPick: () => void;
 }
 
-const GROUPS = worded<readonly { title: string; has: (sandbox: Sandbox) => boolean }[]>(() => [
-  {
-    title: t`Running`,
-    has: ({ state }) => ['requested', 'provisioning', 'ready', 'active'].includes(state),
-  },
-  { title: t`Stopped`, has: ({ state }) => state === 'stopped' },
-  {
-    title: t`Ended`,
-    has: ({ state }) => ['expired', 'failed', 'destroying', 'destroyed'].includes(state),
-  },
-]);
+const GROUPING_KEY = 'atoll.grouping';
+/** How the rail is grouped, kept in this browser. */
+const grouping = new Store<Grouping>(
+  localStorage.getItem(GROUPING_KEY) === 'repository' ? 'repository' : 'state',
+);
+
+function regroup(): void {
+  grouping.set((now) => (now === 'state' ? 'repository' : 'state'));
+  localStorage.setItem(GROUPING_KEY, grouping.get());
+}
 
 /** The filter is worth its room only when the list is long. */
 const FILTER_FROM = 8;
+/** Rows that have a key. */
+const KEYS = 9;
 
 export function Rail({ onNew, onPalette, onPick }: RailProps) {
   const list = useStore(sandboxes);
@@ -56,6 +59,9 @@ export function Rail({ onNew, onPalette, onPick }: RailProps) {
         `${sandbox.name} ${repoWords(sandbox) ?? ''}`.toLowerCase().includes(wanted),
     );
   }, [list, filter]);
+
+  const by = useStore(grouping);
+  const groups = groupsOf(shown, by);
 
   return (
     <nav className="rail" aria-label={t`Sandboxes`}>
@@ -105,8 +111,15 @@ export function Rail({ onNew, onPalette, onPick }: RailProps) {
       )}
       <div className="rail-lists">
         {list === null && <RailSkeleton />}
-        {GROUPS().map(({ title, has }) => (
-          <Group key={title} title={title} list={needyFirst(shown.filter(has))} onPick={onPick} />
+        {shown.length > 1 && <GroupingButton by={by} />}
+        {groups.map(({ key, title, list: members }, at) => (
+          <Group
+            key={key}
+            title={title}
+            list={members}
+            first={groups.slice(0, at).reduce((sum, one) => sum + one.list.length, 1)}
+            onPick={onPick}
+          />
         ))}
         {list !== null && shown.length === 0 && (
           <p className="rail-empty">{filter === '' ? t`No sandboxes yet.` : t`None matches.`}</p>
@@ -131,10 +144,25 @@ function RailSkeleton() {
 interface GroupProps {
   readonly title: string;
   readonly list: readonly Sandbox[];
+  /** The number of its first row. */
+  readonly first: number;
   readonly onPick: () => void;
 }
 
-function Group({ title, list, onPick }: GroupProps) {
+function GroupingButton({ by }: { readonly by: Grouping }) {
+  return (
+    <button
+      type="button"
+      className="rail-grouping"
+      title={t`Grouped by state, or by repository`}
+      onClick={regroup}
+    >
+      {by === 'state' ? t`By state` : t`By repository`}
+    </button>
+  );
+}
+
+function Group({ title, list, first, onPick }: GroupProps) {
   if (list.length === 0) return null;
   return (
     <section>
@@ -142,15 +170,22 @@ function Group({ title, list, onPick }: GroupProps) {
         {title} <span>{list.length}</span>
       </h2>
       <ul className="rail-list">
-        {list.map((sandbox) => (
-          <Row key={sandbox.sandbox_id} sandbox={sandbox} onPick={onPick} />
+        {list.map((sandbox, at) => (
+          <Row key={sandbox.sandbox_id} sandbox={sandbox} number={first + at} onPick={onPick} />
         ))}
       </ul>
     </section>
   );
 }
 
-function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: () => void }) {
+interface RowProps {
+  readonly sandbox: Sandbox;
+  /** Its place in the rail; a key goes to the first nine. */
+  readonly number: number;
+  readonly onPick: () => void;
+}
+
+function Row({ sandbox, number, onPick }: RowProps) {
   const now = useStore(tick);
   const here = useStore(route).sandbox;
   const repo = repoWords(sandbox);
@@ -164,6 +199,7 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
         className="row"
         href={`#/sandboxes/${encodeURIComponent(sandbox.sandbox_id)}`}
         aria-current={current ? 'page' : undefined}
+        aria-keyshortcuts={number <= KEYS ? String(number) : undefined}
         onClick={(event) => {
           event.preventDefault();
           go(sandbox.sandbox_id);
@@ -179,6 +215,7 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
           </span>
           <ExposedMark sandbox={sandbox} />
           <OwnerMark sandbox={sandbox} />
+          <UnreadMark sandbox={sandbox} current={current} />
         </span>
         <time className="row-age" dateTime={sandbox.created_at} title={sandbox.created_at}>
           {age(sandbox.created_at, now)}
@@ -196,6 +233,23 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
         </span>
       </a>
     </li>
+  );
+}
+
+/** A dot where the state changed since one last looked. */
+function UnreadMark({
+  sandbox,
+  current,
+}: {
+  readonly sandbox: Sandbox;
+  readonly current: boolean;
+}) {
+  const seen = useStore(looked);
+  if (current || !isUnread(sandbox, seen)) return null;
+  return (
+    <span className="row-unread" title={t`Changed since you looked`}>
+      <span className="spoken">{t`changed since you looked`}</span>
+    </span>
   );
 }
 

@@ -1,14 +1,16 @@
 /** One sandbox in two rows, its name and state, and its tabs; and what the chosen tab shows. */
 
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { Sandbox } from '../../api/types';
 import { t } from '../../language/t';
 import type { Act } from '../../state/acts';
 import { refusals } from '../../state/refusals';
 import { go } from '../../state/route';
+import { sandboxes } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import { mayManage, mayWork } from '../../state/team/rights';
 import { team } from '../../state/team/team';
+import { look } from '../../state/work/unread';
 import { later } from '../parts/later';
 import { MenuButton } from '../parts/MenuButton';
 import { repoWords } from '../parts/words';
@@ -39,6 +41,7 @@ export function SandboxView({ sandbox, onAct, onHome, onPalette, onMenu }: Sandb
   const ours = useStore(team);
   const manages = mayManage(ours, sandbox);
   const works = mayWork(ours);
+  useEffect(() => look(sandbox, sandboxes.get() ?? []), [sandbox]);
   const [over, setOver] = useState<'give' | 'network' | null>(null);
   const [slot, setSlot] = useState<HTMLElement | null>(null);
   const onNetwork = (): void => setOver('network');
