@@ -122,9 +122,9 @@ ELSEWHERE = {
     "mcp.enabled": "tests/adapters/zygote/test_start.py, tests/services/people, tests/surfaces/mcp",
     "mcp.namespaces": "tests/surfaces/mcp/test_inside.py: tools are listed and called",
     "mcp.tools": "tests/services/tools/test_consent.py, tests/surfaces/mcp/test_inside.py",
-    "mcp.watch": "tests/services/tools/test_waking.py, tests/e2e/agents/test_agent_waking.py",
+    "mcp.watch": "tests/services/tools/test_waking.py, tests/e2e/agents/tools/test_agent_waking.py",
     "mcp.children": "tests/services/tools/test_children.py, tests/surfaces/mcp/test_children.py",
-    "mcp.transport": "tests/domain/profile/test_tools.py, tests/e2e/agents/test_agent_tools.py",
+    "mcp.transport": "domain/profile/test_tools.py, tests/e2e/agents/tools/test_agent_tools.py",
 }
 
 #: Keys nothing acts on yet, and the issue that owes it.

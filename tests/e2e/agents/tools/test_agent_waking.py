@@ -13,7 +13,7 @@ import pytest
 
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import World
-from tests.e2e.agents.test_agent_tools import ANSWERED, NAMES, Scene, sandbox_with_tools
+from tests.e2e.agents.tools.test_agent_tools import ANSWERED, NAMES, Scene, sandbox_with_tools
 from tests.places import ROOT
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]

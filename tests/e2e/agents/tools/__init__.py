@@ -1,0 +1,1 @@
+"""Real agents with the tools that a profile gives them."""
