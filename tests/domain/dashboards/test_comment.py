@@ -9,6 +9,7 @@ from atoll.domain.dashboards.comment import (
     MAX_COMMENTS,
     CommentId,
     DashboardComment,
+    check_comments,
     check_mentioned,
     check_removes,
     check_resolves,
@@ -20,12 +21,13 @@ from atoll.domain.dashboards.comment import (
 )
 from atoll.domain.dashboards.dashboard import Dashboard, DashboardPerson
 from atoll.domain.errors import Forbidden, Invalid, LimitReached
-from atoll.domain.ids import PERSONAL_ORG, DashboardId, OrgId, PrincipalId
+from atoll.domain.ids import PERSONAL_ORG, DashboardId, OrgId, PrincipalId, ShareId
 from atoll.domain.people.capability import capabilities_of
-from atoll.domain.people.principal import Principal
+from atoll.domain.people.principal import GuestAccess, Principal
 from atoll.wire.words.dashboards import DashboardRole, DashboardScope
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.people import OrgRole
+from atoll.wire.words.terminals import Role
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ITEM = "itm_0123456789abcdef"
@@ -89,6 +91,20 @@ def test_dashboard_has_a_bounded_number_of_comments() -> None:
     check_room(ANN, MAX_COMMENTS - 1)
     with pytest.raises(LimitReached):
         check_room(ANN, MAX_COMMENTS)
+
+
+def test_guest_comments_by_a_link_that_edits() -> None:
+    access = GuestAccess(
+        PERSONAL_ORG, ANN.id, ShareId("s"), None, None, Role.VIEWER, AT, dashboard_id=BOARD.id
+    )
+    with pytest.raises(Forbidden, match="look at"):
+        check_comments(replace(ANN, guest_access=access))
+    guest = replace(ANN, guest_access=replace(access, role=Role.CONTROLLER))
+    for caller in (ANN, guest):
+        check_comments(caller)
+    check_room(guest, MAX_COMMENTS // 2 - 1)
+    with pytest.raises(LimitReached):
+        check_room(guest, MAX_COMMENTS // 2)
 
 
 def test_author_and_editors_resolve() -> None:

@@ -94,6 +94,9 @@ def test_guest_of_a_dashboard_looks_at_that_one_and_at_terminals_where_its_link_
     assert role_of(guest, BOARD) is DashboardRole.VIEWER
     assert role_of(guest, other) is None
     assert not watches_panes(guest, BOARD)
+    assert not access.edits and replace(access, role=Role.CONTROLLER).edits
+    with pytest.raises(Forbidden, match="no terminals"):
+        check_edits(guest, BOARD)
     watcher = replace(guest, guest_access=replace(access, terminals=True))
     assert watches_panes(watcher, BOARD) and not watches_panes(watcher, other)
     home = replace(BOARD, sandbox_id=SandboxId("sb"))

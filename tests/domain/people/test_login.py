@@ -3,20 +3,27 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from atoll.domain.errors import Conflict, NotFound
+from atoll.domain.ids import PrincipalId
 from atoll.domain.people.login import (
     GUESS_WINDOW,
+    LINK_LIFE,
     MAX_GUESSES,
+    MAX_LINKS,
     MAX_SESSIONS,
     MAX_TICKETS,
     SESSION_LIFE,
     TICKET_LIFE,
     LoginBook,
+    check_link,
     count_guess,
     fingerprint,
+    link_login,
     page_key,
     redeem,
     spell_secret,
     wait_seconds,
+    with_link,
     with_ticket,
     without_session,
 )
@@ -102,3 +109,22 @@ def test_page_key_is_one_session_s_and_needs_the_server_s_secret() -> None:
     assert key == page_key(b"secret", "session")
     assert len({key, page_key(b"secret", "other"), page_key(b"other", "session")}) == 3
     assert len(page_key(b"secret", "\ud800")) == 43
+
+
+def test_link_makes_one_login_the_persons_and_ends_every_other() -> None:
+    book = with_link(with_link(LoginBook(), "a", NOW), "b", NOW)
+    linked = link_login(book, "a", PrincipalId("usr_1"), NOW)
+    assert (linked.login, linked.links) == ("usr_1", ())
+    for again in (lambda: with_link(linked, "c", NOW), lambda: check_link(linked, "b", NOW)):
+        with pytest.raises(Conflict):
+            again()
+
+
+def test_link_that_is_unknown_or_old_or_pushed_out_is_refused() -> None:
+    book = LoginBook()
+    for number in range(MAX_LINKS + 1):
+        book = with_link(book, str(number), NOW)
+    check_link(book, "1", NOW)
+    for secret, at in (("0", NOW), ("x", NOW), ("1", NOW + LINK_LIFE)):
+        with pytest.raises(NotFound):
+            check_link(book, secret, at)

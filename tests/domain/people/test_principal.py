@@ -3,7 +3,7 @@
 import pytest
 
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.people.principal import LOCAL_PERSON, Principal, read_actor, spell_actor
+from atoll.domain.people.principal import LOCAL_PERSON, Principal, is_local, read_actor, spell_actor
 from atoll.wire.words.events import ActorKind
 
 ORG = OrgId("acme")
@@ -13,6 +13,12 @@ ORG = OrgId("acme")
 def test_actor_is_read_back_as_it_was_spelled(kind: ActorKind) -> None:
     actor = Principal(ORG, PrincipalId("ci:main"), kind)
     assert read_actor(ORG, spell_actor(actor)) == actor
+
+
+def test_person_of_the_installation_is_known_in_their_own_organization() -> None:
+    assert is_local(LOCAL_PERSON) and not is_local(
+        Principal(ORG, LOCAL_PERSON.id, ActorKind.PERSON)
+    )
 
 
 def test_actor_that_is_read_may_do_nothing() -> None:

@@ -1,6 +1,7 @@
 """Share links: what one may give, how guests are called, and what a access covers."""
 
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -78,6 +79,7 @@ def test_link_to_a_dashboard_covers_no_sandbox_and_gives_nothing_but_looks() -> 
     assert visitor.may(Capability.DASHBOARD_READ) and visitor.may(Capability.TERMINAL_WATCH)
     for one in (Capability.DASHBOARD_USE, Capability.TERMINAL_USE, Capability.SANDBOX_READ):
         assert not visitor.may(one)
+    assert not share.edits and replace(share, role=Role.CONTROLLER).edits
 
 
 def test_link_to_a_recording_plays_it_and_covers_no_terminal() -> None:

@@ -5,6 +5,7 @@ from atoll.domain.repository.forge import (
     ForgeRepository,
     NewPull,
     check_new_pull,
+    fork_of,
     is_site,
     plain_line,
     plain_text,
@@ -40,6 +41,12 @@ def test_addresses_are_made_from_the_site(kind: ForgeKind, site: str, api: str, 
 )  # fmt: skip
 def test_repository_elsewhere_is_none_of_the_forge(repo_url: str) -> None:
     assert repository_at(ForgeKind.GITHUB, "https://github.com", repo_url) is None
+
+
+def test_branch_of_a_fork_names_its_repository() -> None:
+    assert fork_of(HUB, "O/R") == ""
+    assert fork_of(HUB, "eve/r\x1b[2J") == plain_line("eve/r\x1b[2J")
+    assert fork_of(HUB, None) == "a repository that is gone"
 
 
 def test_token_is_in_no_text() -> None:

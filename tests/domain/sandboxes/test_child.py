@@ -126,9 +126,9 @@ def test_request_of_a_child_takes_the_rest_from_its_parent(profile: str) -> None
         task=task,
         usual_softlock=Strictness.STRICT,
     )
-    for more in ({"max_working": 9}, {"group": "g"}):
+    for more in ({"max_working": 9}, {"group": "g"}, {"issue": "https://x/o/r/issues/1"}):
         wanted = CreateSandbox(profile, task=replace(task, **more))
-        with pytest.raises(Forbidden, match="no group and no queue"):
+        with pytest.raises(Forbidden, match="no group, no queue and no issue"):
             child_request(PARENT, wanted)
 
 

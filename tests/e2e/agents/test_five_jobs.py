@@ -10,10 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Locator, Page, expect
 
 from atoll.testing.server import TestServer
-from tests.e2e.agents.agent_world import World, run, sandbox_for, until_asked
+from tests.e2e.agents.agent_world import (
+    KEY,
+    World,
+    forgotten,
+    run,
+    sandbox_for,
+    until_asked,
+    world,
+)
 from tests.e2e.agents.test_agent_control import scene_with
 from tests.e2e.page.test_real_page import LINK
 from tests.peers.api import Pauses
@@ -33,6 +42,19 @@ QUESTION = (
     '"multiSelect":false,"options":[{"label":"SQLite","description":"One file"},'
     '{"label":"Postgres","description":"A server"}]}]}'
 )
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def standing_jobs() -> AsyncIterator[World]:
+    """A server of these tests alone: what a box proposes depends on what is installed."""
+    async with world(KEY) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def jobs(standing_jobs: World) -> AsyncIterator[World]:
+    yield standing_jobs
+    await forgotten(standing_jobs)
 
 
 @dataclass
@@ -68,10 +90,10 @@ async def at_home(w: World, **looks: Any) -> AsyncIterator[Acts]:
         yield Acts(page)
 
 
-async def known(w: World, repository: Path) -> None:
+async def known(jobs: World, repository: Path) -> None:
     """Have the server know the repository, as somebody who began there once before."""
     done = await asyncio.to_thread(
-        w.server.run, "new", str(repository), "--detach", "--json", "--name", "before"
+        jobs.server.run, "new", str(repository), "--detach", "--json", "--name", "before"
     )
     assert done.returncode == 0, done.stderr
 
@@ -97,20 +119,20 @@ def box_of(acts: Acts) -> Locator:
 
 
 async def test_sentence_is_one_field_and_one_key_from_its_agent_at_work(
-    w: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
+    jobs: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
-    await asyncio.to_thread(provide_agent, w.server, "codex")
-    await known(w, repository)
-    async with at_home(w) as acts:
-        await expect(acts.page.get_by_role("button", name="Start codex")).to_be_visible()
+    await asyncio.to_thread(provide_agent, jobs.server, "claude-code")
+    await known(jobs, repository)
+    async with at_home(jobs) as acts:
+        await expect(acts.page.get_by_role("button", name="Start claude-code")).to_be_visible()
         begun = time.monotonic()
         await acts.fill(box_of(acts), "Greet the heron [[hold it]]")
         await acts.key("Control+Enter")
-        await until_asked(w, "Greet the heron")
-        (made,) = [one for one in await sandboxes(w) if one["name"] != "before"]
-        await until_work(w, made["name"], "working")
+        await until_asked(jobs, "Greet the heron")
+        (made,) = [one for one in await sandboxes(jobs) if one["name"] != "before"]
+        await until_work(jobs, made["name"], "working")
         tell("sentence to agent", acts, begun)
-        assert (made["agent"], acts.count) == ("codex", 2)
+        assert (made["agent"], acts.count) == ("claude-code", 2)
 
 
 def tell(job: str, acts: Acts, begun: float) -> None:
@@ -118,11 +140,11 @@ def tell(job: str, acts: Acts, begun: float) -> None:
 
 
 async def test_better_of_two_agents_is_kept_and_merged_in_six_acts(
-    w: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
+    jobs: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
     for agent in ("codex", "claude-code"):
-        await asyncio.to_thread(provide_agent, w.server, agent)
-    await known(w, repository)
+        await asyncio.to_thread(provide_agent, jobs.server, agent)
+    await known(jobs, repository)
     write = "echo heron > heron.txt && git add heron.txt && git commit -qm heron"
     tools = " ".join(
         f"[[tool {name} {json.dumps(given)}]]"
@@ -131,7 +153,7 @@ async def test_better_of_two_agents_is_kept_and_merged_in_six_acts(
             ("Bash", {"command": write, "description": "Write"}),
         )
     )
-    async with at_home(w) as acts:
+    async with at_home(jobs) as acts:
         page = acts.page
         await expect(page.get_by_role("button", name="Start claude-code")).to_be_visible()
         begun = time.monotonic()
@@ -152,49 +174,49 @@ async def test_better_of_two_agents_is_kept_and_merged_in_six_acts(
 
 
 async def test_question_at_the_terminal_of_claude_is_one_act_on_a_phone_and_in_a_shell(
-    w: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
+    jobs: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
-    await asyncio.to_thread(provide_agent, w.server, "claude-code")
-    sandbox = await sandbox_for(w, "claude-code", repository)
-    async with scene_with(w, "claude-code", sandbox) as scene, at_home(w, **PHONE) as acts:
+    await asyncio.to_thread(provide_agent, jobs.server, "claude-code")
+    sandbox = await sandbox_for(jobs, "claude-code", repository)
+    async with scene_with(jobs, "claude-code", sandbox) as scene, at_home(jobs, **PHONE) as acts:
         await scene.ask(f"Now a question. [[tool {QUESTION}]]")
         choice = acts.page.get_by_role("button", name="SQLite")
         await expect(choice).to_be_visible()
         begun = time.monotonic()
         await acts.press(choice)
-        await until_asked(w, '"Which database?"="SQLite"')
+        await until_asked(jobs, '"Which database?"="SQLite"')
         tell("question on a phone", acts, begun)
         assert acts.count == 1
         await scene.early.until(lambda r: r.turns("done") == 1)
 
 
 async def test_conflict_is_resolved_by_the_agent_and_merged_in_five_acts(
-    w: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
+    jobs: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
-    await asyncio.to_thread(provide_agent, w.server, "codex")
+    await asyncio.to_thread(provide_agent, jobs.server, "codex")
     mine = "echo mine > README.md && git commit -qam mine"
     sandbox = await sandbox_for(
-        w, "codex", repository, "--name", "heron", "--prompt", "-",
+        jobs, "codex", repository, "--name", "heron", "--prompt", "-",
         said=f"Write it. [[tool exec_command {json.dumps({'cmd': mine})}]]",
     )  # fmt: skip
-    await until_work(w, "heron", "to_review")
+    await until_work(jobs, "heron", "to_review")
     theirs = "git checkout -q main && echo theirs > README.md && git commit -qam theirs"
     back = f"b=$(git branch --show-current) && {theirs} && git checkout -q $b && git rebase main"
-    async with at_home(w) as acts:
+    async with at_home(jobs) as acts:
         page = acts.page
         begun = time.monotonic()
-        await run(w, sandbox, "/bin/sh", "-c", back)
+        await run(jobs, sandbox, "/bin/sh", "-c", back)
         act = page.get_by_role("button", name="Let codex resolve it")
         await expect(act).to_be_visible()
         seen = time.monotonic() - begun
         print(f"conflict seen after {seen:.1f} s, git's own time included")
         await acts.press(act)
-        await until_asked(w, "conflict")
+        await until_asked(jobs, "conflict")
         settle = (
             "echo both > README.md && git add README.md && GIT_EDITOR=true git rebase --continue"
         )
         # The scripted model decides nothing by itself: what it would do is done in its place.
-        assert (await run(w, sandbox, "/bin/sh", "-c", settle))[0] == 0
+        assert (await run(jobs, sandbox, "/bin/sh", "-c", settle))[0] == 0
         await expect(act).to_be_hidden()
         await acts.press(page.get_by_role("button", name="heron").first)
         await acts.press(page.get_by_role("button", name="More about this sandbox"))
@@ -205,5 +227,5 @@ async def test_conflict_is_resolved_by_the_agent_and_merged_in_five_acts(
         await expect(page.get_by_role("dialog")).to_contain_text("main is at")
         tell("conflict resolved and merged", acts, begun)
         assert acts.count <= 5
-        log = await run(w, sandbox, "git", "show", "main:README.md")
+        log = await run(jobs, sandbox, "git", "show", "main:README.md")
         assert log[1] == b"both\n"

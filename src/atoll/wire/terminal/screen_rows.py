@@ -108,8 +108,6 @@ class ScreenRows:
     def _scroll(self, top: int, count: int) -> None:
         """Move the rows from `top` up; a negative count moves them down."""
         last = self._bottom
-        if not top <= last:
-            return
         for _ in range(min(abs(count), last - top + 1)):
             if count > 0:
                 del self._rows[top]
@@ -215,12 +213,12 @@ class ScreenRows:
                 pass
 
     def _switch(self, modes: str, *, on: bool) -> None:
-        if not _ALTERNATE & set(modes.split(";")[:32]) or on == (self._aside is not None):
+        if not _ALTERNATE & set(modes.split(";")[:32]):
             return
-        if on:
+        if on and self._aside is None:
             self._aside, self._rows = self._rows, [self._blank() for _ in range(self._height)]
             self._saved = (self._row, self._column)
-        elif self._aside is not None:
+        elif not on and self._aside is not None:
             self._rows, self._aside = self._aside, None
             self._row, self._column = self._saved
 
