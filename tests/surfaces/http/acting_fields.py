@@ -148,7 +148,8 @@ def _named_by_tests() -> dict[str, Acts]:
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ACTS":
                 for operation, acts in ast.literal_eval(node.value).items():
-                    found[operation] = {field: f"{place}::{test}" for field, test in acts.items()}
+                    named = {field: f"{place}::{test}" for field, test in acts.items()}
+                    found[operation] = {**found.get(operation, {}), **named}
     return found
 
 

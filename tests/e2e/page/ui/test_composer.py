@@ -29,21 +29,25 @@ async def test_sentence_goes_to_two_agents_by_keyboard(open_page: OpenPage) -> N
     await page.get_by_role("button", name="More", exact=True).click()
     await page.get_by_label("Network").select_option("Chosen ports of this machine")
     await page.keyboard.press("Control+Enter")
-    group = page.get_by_role("article").filter(has_text="Fix the login page")
-    await expect(group.get_by_role("listitem")).to_have_count(2)
+    columns = page.get_by_role("list", name="Agents").get_by_role("listitem")
+    await expect(columns).to_have_count(2)
     first, second = server.created[-2:]
     assert [one["agent"] for one in (first, second)] == ["claude-code", "codex"]
     assert [one["network_mode"] for one in (first, second)] == ["host-only", "host-only"]
     # Nobody typed a branch: the server names one for each.
     assert [one["repos"][0]["branch"] for one in (first, second)] == [None, None]
     assert first["task"]["group"] == second["task"]["group"] is not None
+    await page.goto(f"{server.url}#/")
+    group = page.get_by_role("article").filter(has_text="Fix the login page")
+    await expect(group.get_by_role("listitem")).to_have_count(2)
     await group.get_by_role("button", name="Compare side by side").click()
-    columns = page.get_by_role("list", name="Agents").get_by_role("listitem")
     await expect(columns).to_have_count(2)
     await columns.first.get_by_role("button", name="Keep this one").click()
     dialog = page.get_by_role("alertdialog")
     await expect(dialog.get_by_text("exists only")).not_to_have_count(0)
     await dialog.get_by_role("button", name="Destroy the other one").click()
+    await expect(page.get_by_role("button", name="More about this sandbox")).to_be_visible()
+    await page.go_back()
     await expect(columns).to_have_count(1)
     await expect(columns.get_by_role("button", name="Keep this one")).to_have_count(0)
 
@@ -67,6 +71,10 @@ async def test_two_agents_go_on_from_a_branch_that_somebody_typed(open_page: Ope
         sent = len(server.created) + 2
         await page.get_by_role("button", name="Start 2 agents").click()
         await learns(page, lambda: len(server.created), sent)
+        await expect(page.get_by_role("list", name="Agents").get_by_role("listitem")).to_have_count(
+            2
+        )
+        await page.goto(f"{server.url}#/")
         repos = [one["repos"][0] for one in server.created[-2:]]
         assert [one["branch"] for one in repos] == [f"{typed}-claude-code", f"{typed}-codex"]
         assert [one["from_branch"] for one in repos] == [start, start]

@@ -69,7 +69,9 @@ export function useComposer(
   }
 
   async function submit(): Promise<void> {
-    const lack = offers.listed ? lackOf(draft) : LISTING();
+    // An empty workspace without an agent needs nothing of what is listed.
+    const enough = offers.listed || (draft.bare && draft.repo === '');
+    const lack = enough ? lackOf(draft) : LISTING();
     setTrouble(lack);
     if (lack !== null || busy) return;
     setBusy(true);
