@@ -180,7 +180,7 @@ async def test_question_at_the_terminal_of_claude_is_one_act_on_a_phone_and_in_a
     sandbox = await sandbox_for(jobs, "claude-code", repository)
     async with scene_with(jobs, "claude-code", sandbox) as scene, at_home(jobs, **PHONE) as acts:
         await scene.ask(f"Now a question. [[tool {QUESTION}]]")
-        choice = acts.page.get_by_role("button", name="SQLite")
+        choice = acts.page.get_by_role("button", name="SQLite", exact=True)
         await expect(choice).to_be_visible()
         begun = time.monotonic()
         await acts.press(choice)
