@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
 KEYS = '[openai]\nkey = "sk-nothing"\nbase_url = "http://127.0.0.1:9"\n'
 HOOKS = r"""
-until pipe=$(ls /tmp/.atoll-t_* | grep -v jsonl) && [ -p "$pipe" ]; do sleep 0.05; done
+until pipe=$(find /tmp -maxdepth 1 -name '.atoll-t_*' -type p | grep .); do sleep 0.05; done
 say() { printf '{"hook_event_name":"%s","tool_name":"PAY ME"}\n' "$1" >"$pipe"; }
 """
 QUESTION = HOOKS + "say UserPromptSubmit; say PermissionRequest"
