@@ -206,11 +206,15 @@ class ScreenRows:
                 self._scroll(self._top, count if final == "S" else -count)
             case "r":
                 bottom = numbers[1] if len(numbers) > 1 and numbers[1] else self._height
-                if count < bottom <= self._height:
-                    self._top, self._bottom = count - 1, bottom - 1
-                    self._row = self._column = 0
+                self._limit(count - 1, bottom - 1)
             case _:
                 pass
+
+    def _limit(self, top: int, bottom: int) -> None:
+        """Have only these rows scroll; bounds that are none change nothing."""
+        if top < bottom < self._height:
+            self._top, self._bottom = top, bottom
+            self._row = self._column = 0
 
     def _switch(self, modes: str, *, on: bool) -> None:
         if not _ALTERNATE & set(modes.split(";")[:32]):
