@@ -70,11 +70,12 @@ async def test_agent_is_at_work_on_its_task_when_the_command_returns(
 
 
 def _painted(output: bytearray) -> tuple[int, ...]:
-    """Return the background that a program painted last, red, green and blue. Black is none: it
-    is the eyes of Claude Code's mark in every theme."""
+    """Return the grey background that a program painted last, red, green and blue: those behind
+    words are grey. Claude Code's mark is of orange and black in every theme."""
     painted = re.findall(rb"48[;:]2[;:]+(\d+)[;:](\d+)[;:](\d+)", output)
-    grounds = [tuple(map(int, one)) for one in painted if one != (b"0", b"0", b"0")]
-    return grounds[-1] if grounds else ()
+    grounds = [tuple(map(int, one)) for one in painted]
+    greys = [one for one in grounds if max(one) > 0 and max(one) - min(one) < 40]
+    return greys[-1] if greys else ()
 
 
 @pytest.mark.parametrize("agent", REPORTING)
