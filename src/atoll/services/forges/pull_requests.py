@@ -8,9 +8,11 @@ alone knows: the forge is asked each time.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from atoll.domain.errors import Conflict, Failed, Invalid, NotFound
 from atoll.domain.event import Json
-from atoll.domain.people.principal import SYSTEM, Principal
+from atoll.domain.people.principal import Principal
 from atoll.domain.repository.branch import read_branch
 from atoll.domain.repository.forge import (
     Check,
@@ -28,7 +30,8 @@ from atoll.domain.sandboxes.sandbox import Sandbox, SandboxRepo, check_may_manag
 from atoll.ports.outside.forge import Forge
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.forges.forge_tokens import ForgeTokens
-from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY
+from atoll.services.forges.pull_watch import record_state
+from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY, TELL_MOVED
 from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.scripts import Script, run_inside
@@ -55,7 +58,9 @@ commit=$(git rev-parse -q --verify "refs/heads/$branch^{commit}") || exit 16
 printf '%s\0%s\0' "$branch" "$commit"
 said=$(git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c push.gpgSign=false \
   push -q "$url" "$commit:refs/heads/$branch" 2>&1)
-case $said in *'(fetch first)'* | *'(non-fast-forward)'*) printf moved ;; esac
+"""
+    + TELL_MOVED
+    + r"""
 printf '\0'
 printf '%s\n' "$said" >&2
 exit 0
@@ -208,8 +213,8 @@ class PullRequests:
             return
         for pull in pulls:
             if pull.number == known.pull and pull.state is not known.state:
-                payload = {**_payload(number, pull), "state": pull.state.value}
-                await self._log.append(SYSTEM, sandbox, "git.pull_changed", payload)
+                record = msgspec.structs.replace(known, base=pull.base, commit=pull.commit)
+                await record_state(self._log, sandbox, record, pull.state)
 
     async def _tell_newer(
         self, caller: Principal, sandbox: Sandbox, number: int, pull: PullRequest

@@ -24,6 +24,7 @@ from atoll.services.forges.forge_tokens import ForgeTokens
 from atoll.services.ground import Ground
 from atoll.services.repetition import pause, repeat
 from atoll.services.work.states import WorkLog, record_in
+from atoll.wire.words.forges import PullState
 
 ROUND: Final = timedelta(seconds=20)
 """The time between two rounds."""
@@ -113,12 +114,17 @@ class PullWatch:
         at = await self._tokens.of_sandbox(sandbox, sandbox.repos[pull.repo])
         state = (await self._reader.pull(at, pull.pull)).state
         if state is not pull.state:
-            payload: Mapping[str, Json] = {
-                "repo": pull.repo,
-                "branch": pull.branch,
-                "base": pull.base,
-                "commit": pull.commit,
-                "pull": pull.pull,
-                "state": state.value,
-            }
-            await self._log.append(SYSTEM, sandbox, "git.pull_changed", payload)
+            await record_state(self._log, sandbox, pull, state)
+
+
+async def record_state(log: WorkLog, sandbox: Sandbox, pull: PullRecord, state: PullState) -> None:
+    """Append the event of a pull request that has another state at the forge than the log."""
+    payload: Mapping[str, Json] = {
+        "repo": pull.repo,
+        "branch": pull.branch,
+        "base": pull.base,
+        "commit": pull.commit,
+        "pull": pull.pull,
+        "state": state.value,
+    }
+    await log.append(SYSTEM, sandbox, "git.pull_changed", payload)

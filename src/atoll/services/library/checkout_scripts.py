@@ -24,6 +24,10 @@ SKIPPED = "refs/remotes/* | refs/prefetch/* | refs/atoll/* | refs/stash"
 NAMED = " ".join(f"--exclude='{pattern}'" for pattern in SKIPPED.split(" | ")) + " --all"
 HEADS = "--branches --exclude='refs/*' --all"
 
+# Prints `moved` where a push failed, and said in `said` that the remote's branch has commits that
+# the pushed one does not have.
+TELL_MOVED = "case $said in *'(fetch first)'* | *'(non-fast-forward)'*) printf moved ;; esac"
+
 # $1 folder  $2 shared repository  $3 branch  $4 commit ("" for an empty repository)
 # $5 "yes" when the branch exists at the origin  $6 origin's address ("" for none)
 # $7 the origin's own branch ("" when unknown)  $8 the sandbox's name  $9 the repository's number

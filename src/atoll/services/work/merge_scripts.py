@@ -5,6 +5,7 @@ working tree is touched: the merge is a commit on top of the newest commits of t
 onto which the sandbox's own was rebased before (`services.library.sync_scripts`).
 """
 
+from atoll.services.library.checkout_scripts import TELL_MOVED
 from atoll.services.scripts import Script
 from atoll.wire.git.trees import TREES
 
@@ -84,7 +85,9 @@ code=$?
 printf '%s\n' "$said" >&2
 held=$(git --git-dir=.git/atoll/pushed.git rev-parse -q --verify "refs/heads/$3" 2> /dev/null)
 if [ "$held" = "$4" ]; then printf held; elif [ "$code" = 0 ]; then printf yes; else
-  case $said in *'(fetch first)'* | *'(non-fast-forward)'*) printf moved ;; esac
+"""
+    + TELL_MOVED
+    + r"""
 fi
 exit 0
 """,

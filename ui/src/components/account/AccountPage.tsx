@@ -42,10 +42,11 @@ export function AccountPage({ onMenu }: { readonly onMenu: () => void }) {
           )}
         </div>
       </section>
-      <DriveSection />
       {ours?.me === LOCAL && mode === 'oidc' && <OwnLogin />}
       <Sessions />
       <Tokens role={ours?.organization.role ?? 'owner'} />
+      {/* Last: where no Drive is offered it goes again, and may move nothing that is pressed. */}
+      <DriveSection />
     </Page>
   );
 }

@@ -16,8 +16,9 @@ export function SecretsPage({ onMenu }: { readonly onMenu: () => void }) {
       <Inbox />
       <Secrets />
       <Logins />
-      <DriveSection />
       <Granted />
+      {/* Last: where no Drive is offered it goes again, and may move nothing that is pressed. */}
+      <DriveSection />
     </Page>
   );
 }

@@ -1,7 +1,9 @@
 """One's own account: the menu, the name, where one is logged in, and personal access tokens."""
 
+import asyncio
+
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Locator, Page, Route, expect
 
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
 
@@ -34,6 +36,27 @@ async def test_one_persons_page_has_no_account_and_no_team(
     await page.keyboard.press("Control+k")
     await page.get_by_role("combobox", name="Find a command or sandbox").fill("Your account")
     await expect(page.get_by_role("option", name="Your account")).to_have_count(0)
+
+
+async def test_answer_that_comes_late_moves_nothing_that_is_pressed(
+    server: ScriptedServer, page: Page
+) -> None:
+    server.team.use_oidc("Acme")
+    server.team.found()
+    answered = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await answered.wait()
+        await route.continue_()
+
+    await page.route("**/v1/drive", late)
+    main = await account(server, page)
+    button = main.get_by_role("button", name="Log out everywhere")
+    await expect(main.get_by_role("heading", name="Google Drive")).to_be_visible()
+    before = await button.bounding_box()
+    answered.set()
+    await expect(main.get_by_role("heading", name="Google Drive")).to_have_count(0)
+    assert await button.bounding_box() == before
 
 
 async def test_menu_names_person_organization_and_role(server: ScriptedServer, page: Page) -> None:
