@@ -173,7 +173,7 @@ async def test_better_of_two_agents_is_kept_and_merged_in_six_acts(
         assert acts.count <= 6
 
 
-async def test_question_at_the_terminal_of_claude_is_one_act_on_a_phone_and_in_a_shell(
+async def test_question_at_the_terminal_of_claude_is_one_act_on_a_phone(
     jobs: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
     await asyncio.to_thread(provide_agent, jobs.server, "claude-code")

@@ -36,7 +36,7 @@ def check_guest_change(guest: PrincipalId, before: Fields | None, after: Fields 
             _check_new(guest, after)
         return
     if before.get("kind") not in GUEST_KINDS or before.get("task"):
-        if after is None or _differs(before, after, _held(before) | _held(after)):
+        if after is None or _differs(before, after, _fixed_fields(before) | _fixed_fields(after)):
             raise Forbidden("a guest moves panes and tasks, and neither alters nor removes them")
     elif after is not None and _differs(before, after, _MEMBERS):
         raise Forbidden("a guest may not set this of an item")
@@ -67,7 +67,7 @@ def _check_new(guest: PrincipalId, fields: Fields) -> None:
         raise Forbidden("a guest may not set this of an item")
 
 
-def _held(fields: Fields) -> frozenset[str]:
+def _fixed_fields(fields: Fields) -> frozenset[str]:
     """Return the fields that no arranging and no connecting changes."""
     return frozenset(name for name in fields if not name.startswith("to:")) - _ARRANGES
 

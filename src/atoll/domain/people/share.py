@@ -2,8 +2,8 @@
 people without a login.
 
 Pure. Only the fingerprint of a link's secret is kept. A person who opens the link becomes a guest:
-a principal with an id and a name of its own. So it can be given control, and its input can be told
-from others'. A guest ends with its link.
+a principal with an id and a name of its own, which can be given control, and whose input stands
+under that name. A guest ends with its link.
 """
 
 from dataclasses import dataclass

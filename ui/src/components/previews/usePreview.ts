@@ -34,8 +34,6 @@ export interface Preview {
   readonly turn: number;
   readonly show: (place: PreviewPlace) => void;
   readonly reload: () => void;
-  /** Notes the path at which the frame is by now. */
-  readonly follow: (path: string) => void;
   /** Comes in by another link. */
   readonly enter: () => void;
 }
@@ -98,7 +96,6 @@ export function usePreview(sandboxId: string, start: PreviewPlace | null, live: 
     turn,
     show,
     reload: () => show(place),
-    follow: (path) => setPlace({ ...place, path }),
     enter: () => {
       setLoads(place.path);
       setEntry(OUT);
