@@ -39,7 +39,7 @@ _TYPES: Mapping[str, Json] = {
                 "in_use",
                 "terminals",
             ),
-            *("timed_out", "words"),
+            *("timed_out", "words", "asleep"),
         ),
         _BOOLEAN,
     ),

@@ -19,12 +19,14 @@ from atoll.domain.approvals.approval import (
     shown_lines,
 )
 from atoll.domain.dashboards.mention import DashboardMention, MentionId, MentionKind
+from atoll.domain.errors import Invalid
 from atoll.domain.ids import PERSONAL_ORG, DashboardId, PrincipalId
 from atoll.domain.inbox.item import (
     MAX_LINES,
     BoardPlace,
     PushedBranch,
     agent_item_id,
+    answer_after_sleep,
     item_of_agent,
     item_of_approval,
     item_of_mention,
@@ -35,10 +37,10 @@ from atoll.domain.repository.project import ProjectFile
 from atoll.domain.sandboxes.project import SandboxProject
 from atoll.domain.sandboxes.reported import ReportedAgent
 from atoll.domain.sandboxes.task import Task
-from atoll.testing.samples import sandbox
+from atoll.testing.samples import NOW, sandbox
 from atoll.wire.contract.agents import CardRecord, StatusOption, StatusRecord
 from atoll.wire.words.agents import AnswerBy, ItemKind
-from atoll.wire.words.sandboxes import SetupState
+from atoll.wire.words.sandboxes import SetupState, State
 
 HERE = sandbox("one")
 STATUS = StatusRecord(
@@ -94,6 +96,17 @@ def test_question_without_its_card_is_for_the_terminal() -> None:
     item = item_of_agent(HERE, AGENT, None)
     assert (item.by, item.options) == (AnswerBy.TERMINAL, ())
     assert item.lines == ("Allow Bash? npm…",)
+
+
+def test_question_of_an_agent_that_sleeps_is_answered_in_words() -> None:
+    asleep = dataclasses.replace(HERE, state=State.STOPPED, asleep_since=NOW)
+    item = item_of_agent(asleep, AGENT, None)
+    assert (item.by, item.options) == (AnswerBy.PROTOCOL, STATUS.options)
+    said = answer_after_sleep(item, "allow", None)
+    assert said == ("Before this sandbox slept you asked: Allow Bash? npm…\nThe answer is: Allow")
+    assert answer_after_sleep(item, None, "use SQLite").endswith("The answer is: use SQLite")
+    with pytest.raises(Invalid, match="takes one of: allow"):
+        answer_after_sleep(item, "never", None)
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,13 @@ def test_agent_of_a_sandbox_that_does_not_run_works_no_more(
     assert (found.status.status, found.status.reason) == expected
 
 
+@pytest.mark.parametrize("status", ["needs_you", "done", "idle"])
+def test_agent_of_a_sandbox_that_sleeps_goes_on_from_where_it_was(status: StatusKind) -> None:
+    asleep = replace(HERE, state=State.STOPPED, asleep_since=NOW)
+    before = agent("t_1", status)
+    assert present_agents(asleep, [before]) == (before,)
+
+
 def event(position: int, kind: str, payload: dict[str, Json]) -> Event:
     stream = sandbox_stream(HERE.id)
     return Event(

@@ -24,6 +24,14 @@ def test_command_has_line_folder_time_and_exit_code() -> None:
     assert log.at(5) is None
 
 
+def test_folder_counts_only_from_the_terminals_own_shell() -> None:
+    log = MarkLog()
+    run(log, ("P", "/forged"), genuine=False)
+    assert log.cwd == ""
+    run(log, ("P", "/w"))
+    assert log.cwd == "/w"
+
+
 def test_forged_marks_are_ignored_once_the_shell_has_sworn() -> None:
     log = MarkLog()
     run(log, ("E", "forged"), ("C", ""), genuine=False)

@@ -95,6 +95,34 @@ async def test_agent_goes_on_in_its_conversation_after_a_stop_and_start(
     assert await restarted(w, sandbox) == []
 
 
+@pytest.mark.parametrize("agent", ["claude-code", pytest.param("codex", marks=pytest.mark.slow)])
+async def test_agent_that_slept_goes_on_at_its_terminal_when_it_is_asked(
+    w: World, agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    await asyncio.to_thread(provide_agent, w.server, agent)
+    sandbox = await sandbox_for(w, agent, repository)
+    first = await opened(w, sandbox, agent)
+    await talked_with(w, sandbox, first, f"Remember the word {WORD}.", turns=1)
+    assert "asleep" in await atoll(w, "sleep", sandbox)
+
+    w.model.bodies.clear()
+    asked = await w.api.post(
+        f"/v1/sandboxes/{sandbox}/terminals/{first}/ask", json={"prompt": "Which word was it?"}
+    )
+    assert asked.is_success, asked.text
+    assert [one["id"] for one in await agents(w, sandbox)] == [first]
+    here = f"/v1/sandboxes/{sandbox}/terminals/{first}"
+    async with viewing(w, f"{here}/attach?client=me") as viewer:
+        await viewer.until(lambda s: b"This sandbox slept for" in s.output)
+        # What it showed before it slept stands above.
+        assert WORD.encode() in viewer.output.split(b"This sandbox slept for")[0]
+    await asyncio.to_thread(
+        until,
+        lambda: list(w.model.bodies),
+        lambda told: any(WORD in body and "Which word" in body for body in told),
+    )
+
+
 @pytest.mark.slow
 async def test_agent_goes_on_after_its_sandbox_was_lost(
     w: World, repository: Path, provide_agent: Callable[[TestServer, str], None]

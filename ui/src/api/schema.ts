@@ -1627,6 +1627,12 @@ export interface components {
             readonly old_start: number;
         };
         /**
+         * @description The end that idleness brings: `reap` expires a sandbox; `stop` ends its processes; `sleep`
+         *     does that too, keeps its terminals' screens, and lets an access wake it.
+         * @enum {string}
+         */
+        readonly IdleAction: "reap" | "stop" | "sleep";
+        /**
          * @description An answer: the id of an option, or `text`, an answer in words.
          *
          *     `shown` is that of the item that the person saw; `words` are those of a confirmation, which an
@@ -3295,13 +3301,19 @@ export interface components {
         readonly SandboxToolsView: {
             readonly tools: readonly components["schemas"]["SandboxToolView"][];
         };
-        /** @description A sandbox. In a list `inputs.compose_bundle` is null. */
+        /**
+         * @description A sandbox. In a list `inputs.compose_bundle` is null. `idle_action` comes after
+         *     `idle_stop_seconds` without use. `asleep`: it is stopped, and using it wakes it; while that is
+         *     under way only `asleep_since` tells it.
+         */
         readonly SandboxView: {
             readonly agent: string | null;
             readonly agent_catalogue: readonly string[] | null;
             readonly agents: readonly components["schemas"]["SandboxAgentView"][];
             readonly agents_inside: readonly string[] | null;
             readonly archived_at: string | null;
+            readonly asleep: boolean;
+            readonly asleep_since: string | null;
             readonly consumer: components["schemas"]["Consumer"];
             readonly created_at: string;
             readonly cwd: string;
@@ -3311,6 +3323,7 @@ export interface components {
             readonly extension: string;
             readonly generation: number;
             readonly host: string;
+            readonly idle_action: components["schemas"]["IdleAction"];
             readonly idle_reap_seconds: number | null;
             readonly idle_stop_seconds: number | null;
             readonly inputs: components["schemas"]["Inputs"];
@@ -3343,6 +3356,7 @@ export interface components {
             readonly state: components["schemas"]["State"];
             readonly task: components["schemas"]["TaskView"] | null;
             readonly updated_at: string;
+            readonly wake: components["schemas"]["WakePolicy"];
             readonly work: components["schemas"]["WorkView"] | null;
             readonly workspace: components["schemas"]["WorkspaceView"];
         };
@@ -4087,6 +4101,12 @@ export interface components {
             readonly sandbox_id: string;
             readonly state: components["schemas"]["State"];
         };
+        /**
+         * @description Who wakes a sleeping sandbox by using it: every `access`, those of a `person` alone, or
+         *     `never` anybody but by a start.
+         * @enum {string}
+         */
+        readonly WakePolicy: "access" | "person" | "never";
         /** @description The wall of a desktop's workers: `degraded` says what it lacks. */
         readonly WallBody: {
             /** @default [] */

@@ -46,6 +46,7 @@ from atoll.adapters.storage.previews import SqlPreviewRows, SqlPreviewVisitRows
 from atoll.adapters.storage.projections import SqlProjectionRows, SqlTallyRows
 from atoll.adapters.storage.replicas import SqlLoginRows, SqlMaintenanceRows, SqlReplicaRows
 from atoll.adapters.storage.sandboxes import SqlIdempotencyRows, SqlSandboxRows
+from atoll.adapters.storage.screens import SqlScreenRows
 from atoll.adapters.storage.secrets import SqlSecretRows
 from atoll.adapters.storage.tools.wakings import SqlWakingRows
 from atoll.adapters.storage.tools.watches import SqlWatchRows
@@ -101,6 +102,7 @@ def _sandboxes(connection: AsyncConnection) -> SandboxTables:
         every_sandbox=SqlOverviewSandboxRows(connection),
         search=SqlSearchRows(connection),
         usage=SqlUsageRows(connection),
+        screens=SqlScreenRows(connection),
     )
 
 

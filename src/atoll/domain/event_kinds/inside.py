@@ -57,7 +57,12 @@ INSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
     define_kind("sandbox.provisioning", _LIFE, "", "The start of the sandbox began."),
     define_kind("sandbox.ready", _LIFE, "", "The runtime of the sandbox answered."),
     define_kind("sandbox.active", _LIFE, "", "A program was started in the sandbox."),
-    define_kind("sandbox.stopped", _LIFE, "", "The sandbox was stopped; its workspace is kept."),
+    define_kind(
+        "sandbox.stopped",
+        _LIFE,
+        "asleep",
+        "The sandbox was stopped, or sleeps (`asleep`); its workspace is kept.",
+    ),
     define_kind(
         "sandbox.expired",
         _LIFE,

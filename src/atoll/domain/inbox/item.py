@@ -23,6 +23,7 @@ from atoll.domain.approvals.approval import (
     spelled_out,
 )
 from atoll.domain.dashboards.mention import DashboardMention, MentionKind
+from atoll.domain.errors import Invalid
 from atoll.domain.sandboxes.reported import ReportedAgent
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.wire.contract.agents import CardRecord, StatusOption
@@ -120,12 +121,14 @@ def item_of_approval(approval: Approval, asker: ReportedAgent | None) -> InboxIt
 
 def item_of_agent(sandbox: Sandbox, agent: ReportedAgent, card: CardRecord | None) -> InboxItem:
     """Return the item of an agent that needs its person. Without its card, the question can be
-    answered at the terminal only."""
+    answered at the terminal only, unless the sandbox sleeps: then the answer wakes it."""
     status = agent.status
     by = AnswerBy.TERMINAL
     lines: tuple[str, ...] = (spelled_out(status.question or "The agent asks for you"),)
     if card is not None and status.answer == "protocol":
         by, lines = AnswerBy.PROTOCOL, _card_lines(card)
+    elif sandbox.asleep and status.answer == "protocol":
+        by = AnswerBy.PROTOCOL
     answerable = by is AnswerBy.PROTOCOL
     return InboxItem(
         id=agent_item_id(sandbox, agent),
@@ -142,6 +145,17 @@ def item_of_agent(sandbox: Sandbox, agent: ReportedAgent, card: CardRecord | Non
         words=status.words and answerable,
         card=status.card,
     )
+
+
+def answer_after_sleep(item: InboxItem, option: str | None, text: str | None) -> str:
+    """Return an answer as a prompt, for an agent that slept since it asked: it has its conversation
+    again, and no question that is open. Raises `Invalid` for an option that there is not."""
+    labels = {one.id: one.label for one in item.options}
+    if option is not None and option not in labels:
+        raise Invalid(f"{item.id} takes one of: {', '.join(labels)}", field="option")
+    said = (text or "") if option is None else labels[option]
+    asked = " ".join(item.lines)
+    return f"Before this sandbox slept you asked: {asked}\nThe answer is: {said}"
 
 
 def item_of_push(push: PushedBranch) -> InboxItem:

@@ -11,7 +11,7 @@ from atoll.domain.network.network import Network
 from atoll.domain.routes.policy import DEFAULT_EXTENSION, RoutePolicy
 from atoll.domain.tools.rule import ProfileTools
 from atoll.domain.wall.resources import NO_LIMITS, Resources
-from atoll.wire.words.sandboxes import Access, Scope, WorkspaceMode
+from atoll.wire.words.sandboxes import Access, IdleAction, Scope, WakePolicy, WorkspaceMode
 from atoll.wire.words.terminals import Strictness
 from atoll.wire.words.walls import IsolationLevel
 
@@ -60,8 +60,8 @@ class Ttl:
     """The seconds a sandbox lives.
 
     After `idle_reap_seconds` without input, exec or file change it expires. After
-    `idle_stop_seconds` without any use it stops. None never does. It warns `warning_seconds` before
-    its end. An ended sandbox is kept for `retention_seconds`.
+    `idle_stop_seconds` without any use comes the profile's idle action. None never does. It warns
+    `warning_seconds` before its end. An ended sandbox is kept for `retention_seconds`.
     """
 
     default_seconds: int = 4 * 3600
@@ -119,7 +119,7 @@ class Profile:
     above it. `agent_catalogue` names the agents that may run; None allows all of the
     installation's. `resume_agents`: agents that ran when it stopped are resumed when it starts.
     `softlock`: whom an agent's lock stops while the agent works. `mcp`: the tools that its agents
-    are given.
+    are given. `idle_action`: what comes after `ttl.idle_stop_seconds`; `wake`: who wakes it then.
     """
 
     id: str
@@ -143,6 +143,8 @@ class Profile:
     env: tuple[tuple[str, str], ...] = ()
     recording: Recording = Recording.OFF
     resume_agents: bool = True
+    idle_action: IdleAction = IdleAction.STOP
+    wake: WakePolicy = WakePolicy.ACCESS
     softlock: Strictness = Strictness.OWNER
     description: str = ""
     cost_class: str = "self-hosted"

@@ -34,7 +34,7 @@ from atoll.domain.profile.yaml_fields import Fields, choice, matching, read_numb
 from atoll.domain.profile.yaml_tree import Node, read_tree
 from atoll.domain.wall.environment import read_env
 from atoll.domain.wall.resources import Resources
-from atoll.wire.words.sandboxes import Access, Scope, WorkspaceMode
+from atoll.wire.words.sandboxes import Access, IdleAction, Scope, WakePolicy, WorkspaceMode
 from atoll.wire.words.terminals import Strictness
 from atoll.wire.words.walls import IsolationLevel
 
@@ -111,6 +111,8 @@ def read_profile(document: str) -> Profile:
         env=_env(fields),
         recording=fields.choice("recording", Recording.OFF),
         resume_agents=fields.switch("resume_agents", True),
+        idle_action=fields.choice("idle_action", IdleAction.STOP),
+        wake=fields.choice("wake", WakePolicy.ACCESS),
         softlock=fields.choice("softlock", Strictness.OWNER),
         description=fields.text("description", ""),
         cost_class=_cost_class(metadata),
@@ -156,6 +158,8 @@ def profile_document(profile: Profile) -> dict[str, Json]:
         "env": dict(profile.env),
         "recording": profile.recording.value,
         "resume_agents": profile.resume_agents,
+        "idle_action": profile.idle_action.value,
+        "wake": profile.wake.value,
         "softlock": profile.softlock.value,
         "mcp": tools_document(profile.mcp),
         "metadata": {

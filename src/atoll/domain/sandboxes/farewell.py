@@ -22,6 +22,9 @@ def farewell(sandbox: Sandbox) -> Farewell:
     """Return why the terminals of a sandbox end now, by the state it has entered."""
     start = f"`atoll start {sandbox.name}`"
     match sandbox.state:
+        case State.STOPPED if sandbox.asleep:
+            attach = f"`atoll attach {sandbox.name}`"
+            return _sentence_about(f"the sandbox sleeps: {attach} wakes it", "sleeps")
         case State.STOPPED:
             return _sentence_about(f"the sandbox was stopped: {start} goes on", "was stopped")
         case State.EXPIRED:

@@ -21,6 +21,7 @@ from atoll.domain.sandboxes.steps.outcome import Outcome
 from atoll.domain.sandboxes.steps.relocation import step_relocation
 from atoll.domain.sandboxes.steps.reports import step_report
 from atoll.domain.sandboxes.steps.requests import step_request
+from atoll.domain.sandboxes.steps.sleep import step_sleep
 from atoll.domain.sandboxes.stimulus import (
     AcceptEnd,
     AgentConversed,
@@ -53,6 +54,7 @@ from atoll.domain.sandboxes.stimulus import (
     RuntimeBegan,
     SetupBegan,
     SetupEnded,
+    Sleep,
     Start,
     Stimulus,
     Stop,
@@ -61,6 +63,7 @@ from atoll.domain.sandboxes.stimulus import (
     TeardownFailed,
     TornDown,
     Touched,
+    Wake,
 )
 
 
@@ -82,7 +85,14 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
         case AgentStarted() | AgentConversed() | AgentEnded() | RuntimeBegan():
             return step_agents(sandbox, stimulus)
         case (
-            Archive() | Revive() | Evacuate() | Relocated() | RelocationEnded() | RelocationFailed()
+            Sleep()
+            | Wake()
+            | Archive()
+            | Revive()
+            | Evacuate()
+            | Relocated()
+            | RelocationEnded()
+            | RelocationFailed()
         ):
             return _step_place(sandbox, stimulus, now)
         case (
@@ -99,12 +109,21 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
 
 def _step_place(
     sandbox: Sandbox,
-    stimulus: Archive | Revive | Evacuate | Relocated | RelocationEnded | RelocationFailed,
+    stimulus: Sleep
+    | Wake
+    | Archive
+    | Revive
+    | Evacuate
+    | Relocated
+    | RelocationEnded
+    | RelocationFailed,
     now: datetime,
 ) -> Outcome:
     """Return the outcome of what puts a sandbox away or brings it back, or moves it to another
     host."""
     match stimulus:
+        case Sleep() | Wake():
+            return step_sleep(sandbox, stimulus, now)
         case Archive() | Revive():
             return step_archive(sandbox, stimulus, now)
         case Evacuate() | Relocated() | RelocationEnded() | RelocationFailed():  # pragma: no branch

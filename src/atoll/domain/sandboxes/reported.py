@@ -25,6 +25,9 @@ MAX_TEXT = 2000
 ORDER: tuple[StatusKind, ...] = ("needs_you", "failed", "done", "working", "idle", "stopped")
 """The statuses, those that concern their person most first."""
 
+_LASTING: frozenset[StatusKind] = frozenset({"needs_you", "done", "idle"})
+"""The statuses that an agent keeps while its sandbox sleeps: it goes on from there."""
+
 _REPORTS = frozenset({"agent.started", "agent.status"})
 _ENDINGS = frozenset({"agent.forgotten", "sandbox.destroyed"})
 
@@ -120,6 +123,8 @@ def urgency(status: StatusRecord) -> tuple[int, str]:
 
 def _as_its_sandbox(sandbox: Sandbox, agent: ReportedAgent) -> ReportedAgent:
     if sandbox.state in RUNNING or sandbox.state is State.PROVISIONING:
+        return agent
+    if sandbox.asleep and agent.status.status in _LASTING:
         return agent
     failed = sandbox.state is State.FAILED
     reason = sandbox.reason if sandbox.state in KEPT and sandbox.reason else ""

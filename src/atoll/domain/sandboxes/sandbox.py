@@ -189,6 +189,7 @@ class Sandbox:
     - `ancestors`: the sandboxes from whose inside it was made, its parent last; none for one that
       a person made. `share`: its doors may spend that part of what others may, as 1 to `share`.
     - `archived_at`: since when its person has put it away; None while they have not.
+    - `asleep_since`: since when it sleeps, also while it is started again; None otherwise.
     - `children_made`: the times at which sandboxes were made from inside it or below, lately.
     """
 
@@ -243,6 +244,17 @@ class Sandbox:
     share: int = 1
     children_made: tuple[datetime, ...] = ()
     archived_at: datetime | None = None
+    asleep_since: datetime | None = None
+
+    @property
+    def asleep(self) -> bool:
+        """Return whether it sleeps: it is stopped, and an access may wake it."""
+        return self.state is State.STOPPED and self.asleep_since is not None
+
+    @property
+    def waking(self) -> bool:
+        """Return whether it slept, and is being started."""
+        return self.state is State.PROVISIONING and self.asleep_since is not None
 
     @property
     def parent(self) -> SandboxId | None:

@@ -99,6 +99,16 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
+class Sleep:
+    """A request to let it sleep: its processes end, its workspace and its screens are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """An access to a sandbox that sleeps. One that does not sleep any more stays as it is."""
+
+
+@dataclass(frozen=True, slots=True)
 class Start:
     """A request to start a stopped or expired sandbox, or a failed one that had been ready.
 
@@ -320,6 +330,8 @@ Stimulus = (
     | Due
     | Idle
     | Stop
+    | Sleep
+    | Wake
     | Start
     | Recreate
     | Destroy

@@ -60,6 +60,11 @@ class MarkLog:
         """True once the terminal's own shell reports; other signals are ignored from then on."""
         return self._sworn
 
+    @property
+    def cwd(self) -> str:
+        """Return the directory that the terminal's own shell reported last, else nothing."""
+        return self._cwd if self._sworn else ""
+
     def from_offset(self, offset: int) -> list[Mark]:
         """Return the commands whose output reaches beyond `offset`, oldest first."""
         found: list[Mark] = []

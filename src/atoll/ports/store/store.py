@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from atoll.domain.errors import Unavailable
-from atoll.domain.ids import DesktopId
+from atoll.domain.ids import DesktopId, SandboxId
 from atoll.domain.workers.desktop import Desktop
 from atoll.ports.store.approvals import ApprovalRows
 from atoll.ports.store.audit import AuditRows
@@ -53,9 +53,10 @@ from atoll.ports.store.people.shares import ShareRows
 from atoll.ports.store.people.tokens import SigningKeyRows, TokenRows
 from atoll.ports.store.previews import PreviewRows, PreviewVisitRows
 from atoll.ports.store.projections import ProjectionRows, TallyRows
-from atoll.ports.store.records import OwnedRecords
+from atoll.ports.store.records import OwnedRecords, Records
 from atoll.ports.store.replicas import LoginRows, MaintenanceRows, ReplicaRows
 from atoll.ports.store.sandboxes import IdempotencyRows, SandboxRows
+from atoll.ports.store.screens import SealedScreens
 from atoll.ports.store.secrets import SecretRows
 from atoll.ports.store.tools.wakings import WakingRows
 from atoll.ports.store.tools.watches import WatchRows
@@ -118,6 +119,9 @@ class SandboxTables:
 
     usage: UsageRows
     """Usage over time."""
+
+    screens: Records[SealedScreens, SandboxId]
+    """Screens of sandboxes that sleep."""
 
 
 @dataclass(frozen=True, kw_only=True)

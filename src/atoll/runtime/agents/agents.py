@@ -177,7 +177,7 @@ class Agents:
         self, agent: Agent, wanted: TerminalRequest, order: AgentOrder
     ) -> Terminal:
         argv = terminal_argv(agent, order)
-        identity = Identity(fresh_id(), agent.name, TUI, timestamp(), order.softlock)
+        identity = Identity(wanted.id or fresh_id(), agent.name, TUI, timestamp(), order.softlock)
         status = AgentStatus(identity, reports_turns=_tells(agent))
         session, channel, terminal = await self._start_at_terminal(
             agent,

@@ -6,6 +6,7 @@ from aiohttp import web
 from atoll.domain.agents.resumable import is_conversation
 from atoll.domain.agents.settings import SettingName
 from atoll.domain.errors import Forbidden, Invalid
+from atoll.domain.ids import TerminalId
 from atoll.domain.terminals.size import clamp
 from atoll.runtime.agents.orders import AgentOrder
 from atoll.runtime.agents.session import AgentSession, forbid_viewers
@@ -220,6 +221,8 @@ def _terminal_request(body: OpenAgentBody, creator: str | None) -> TerminalReque
         env=check_env(body.env or {}),
         size=clamp(body.cols, body.rows),
         name=body.name,
-        ring_bytes=RING_BYTES,
+        ring_bytes=RING_BYTES if body.screen is None else body.screen.ring_bytes,
         creator=creator,
+        id=None if body.screen is None else TerminalId(body.screen.terminal_id),
+        screen=body.screen,
     )

@@ -8,6 +8,7 @@ have had some effect.
 import asyncio
 
 from atoll.domain.errors import Conflict
+from atoll.wire.contract.journal import FALLING_ASLEEP, REST_SECONDS
 
 HOLDS_SECONDS = 300.0
 """After a farewell that no end followed: the control plane died, and the sandbox was started
@@ -22,12 +23,29 @@ def is_noted(method: str, path: str) -> bool:
     return method == "POST" and path.startswith(_NOTED)
 
 
+def is_use(method: str, path: str) -> bool:
+    """Report whether such a request uses the sandbox, so that it is refused while that is about to
+    sleep: it begins or changes something, or goes to a port."""
+    if path.startswith("/ports/"):
+        return True
+    return method != "GET" and path.startswith((*_NOTED, "/files", "/asks", "/wakes", "/workers"))
+
+
 class AnnouncedEnd:
-    """Note of the announcement, which makes the routes refuse."""
+    """Note of the announcement, which makes the routes refuse; and of a rest before it."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._until = 0.0
+        self._until = self._rests_until = 0.0
+
+    def rest(self) -> None:
+        """Begin nothing for a while: the sandbox is idle, and is about to end."""
+        self._rests_until = self._loop.time() + REST_SECONDS
+
+    def check_rest(self) -> None:
+        """Raise `Conflict` while it rests."""
+        if self._loop.time() < self._rests_until:
+            raise Conflict("the sandbox falls asleep: use it again", code=FALLING_ASLEEP)
 
     def announce(self) -> None:
         """Note the announcement; each one counts anew."""

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from atoll.domain.errors import Unauthenticated
 from atoll.runtime.api.agents import routes as agent_routes
-from atoll.runtime.api.announced_end import is_noted
+from atoll.runtime.api.announced_end import is_noted, is_use
 from atoll.runtime.api.approvals import routes as ask_routes
 from atoll.runtime.api.execs import routes as exec_routes
 from atoll.runtime.api.files import routes as file_routes
-from atoll.runtime.api.parts import parts_of
+from atoll.runtime.api.parts import Parts, parts_of
 from atoll.runtime.api.policy import routes as policy_routes
 from atoll.runtime.api.ports import routes as port_routes
 from atoll.runtime.api.problems import problems
@@ -26,7 +26,7 @@ from atoll.runtime.api.terminals import routes as terminal_routes
 from atoll.runtime.api.tracing import end_at_upgrade, trace_request
 from atoll.runtime.api.workers import routes as worker_routes
 from atoll.runtime.health import Counts
-from atoll.wire.contract.journal import AckBody
+from atoll.wire.contract.journal import AckBody, HealthRecord, RestBody
 
 JOURNAL_PAGE = 200
 MAX_JOURNAL_PAGE = 1000
@@ -63,6 +63,7 @@ def build(*, token: str | None) -> web.Application:
 def _own_routes() -> list[web.RouteDef]:
     return [
         web.get("/health", _health),
+        web.post("/rest", _rest),
         web.get("/journal", _read),
         web.post("/journal/ack", _acknowledge),
         web.get("/spans", _take_spans),
@@ -70,12 +71,27 @@ def _own_routes() -> list[web.RouteDef]:
 
 
 async def _health(request: web.Request) -> web.Response:
+    return answer(_look(parts_of(request)))
+
+
+async def _rest(request: web.Request) -> web.Response:
+    """Begin nothing from now on, if nothing happened for as long as is asked."""
     parts = parts_of(request)
+    body, health = await read_json(request, RestBody), _look(parts)
+    idle = body.idle_seconds is not None and health.idle_seconds >= body.idle_seconds
+    unused = health.unused_seconds or 0.0
+    if idle or (body.unused_seconds is not None and unused >= body.unused_seconds):
+        parts.ending.rest()
+    return answer(health)
+
+
+def _look(parts: Parts) -> HealthRecord:
+    """Return the state of this runtime."""
     terminals = parts.terminals
     counts = Counts(terminals.running, parts.execs.running, terminals.attached)
     if parts.execs.in_use or parts.agents.working:
         parts.activity.use()
-    return answer(parts.activity.health(counts))
+    return parts.activity.health(counts)
 
 
 async def _read(request: web.Request) -> web.Response:
@@ -125,9 +141,11 @@ async def _redact(request: web.Request, handler: Handler) -> web.StreamResponse:
 @web.middleware
 async def _until_ending(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Refuse to begin something, and to confirm it, once the sandbox's end was announced."""
+    ending = parts_of(request).ending
+    if is_use(request.method, request.path):
+        ending.check_rest()
     if not is_noted(request.method, request.path):
         return await handler(request)
-    ending = parts_of(request).ending
     ending.check()
     response = await handler(request)
     if isinstance(response, web.Response):

@@ -4,6 +4,7 @@
 from aiohttp import web
 
 from atoll.domain.errors import Invalid
+from atoll.domain.ids import TerminalId
 from atoll.domain.terminals.size import clamp
 from atoll.runtime.agents.orders import AgentOrder
 from atoll.runtime.api.attach import attach
@@ -21,6 +22,7 @@ from atoll.runtime.api.requests import (
 )
 from atoll.runtime.terminals.terminals import TerminalRequest
 from atoll.wire.contract.execs import SignalBody
+from atoll.wire.contract.screens import MAX_SCREENS_BYTES, KeptScreens
 from atoll.wire.contract.terminals import (
     ChangeBody,
     FarewellBody,
@@ -48,6 +50,7 @@ def routes() -> list[web.RouteDef]:
         web.post("/sessions/{id}/signal", _signal),
         web.get("/sessions/{id}/attach", _attach),
         web.get("/sessions/{id}/seat", _hand_over),
+        web.get("/screens", _take_screens),
         web.post("/farewell", _farewell),
         web.post("/notice", _notice),
     ]
@@ -120,6 +123,12 @@ async def _signal(request: web.Request) -> web.Response:
     return web.Response(status=204)
 
 
+async def _take_screens(request: web.Request) -> web.Response:
+    running = [one for one in parts_of(request).terminals.all() if one.ending is None]
+    share = MAX_SCREENS_BYTES // max(1, len(running))
+    return answer(KeptScreens(tuple(terminal.screen(share) for terminal in running)))
+
+
 async def _farewell(request: web.Request) -> web.Response:
     body = await read_json(request, FarewellBody)
     for terminal in parts_of(request).terminals.all():
@@ -170,7 +179,9 @@ def _terminal_request(body: OpenBody, creator: str | None) -> TerminalRequest:
         size=clamp(body.cols, body.rows),
         name=None if body.name is None else _checked_name(body.name),
         ring_bytes=body.ring_bytes,
-        creator=creator,
+        creator=creator if body.screen is None else body.screen.creator,
+        id=None if body.screen is None else TerminalId(body.screen.terminal_id),
+        screen=body.screen,
     )
 
 

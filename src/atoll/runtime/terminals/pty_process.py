@@ -21,7 +21,7 @@ from atoll.runtime.terminals.record import TerminalSpec
 from atoll.runtime.terminals.sizing import Sizing
 from atoll.wire.attach import Exited
 from atoll.wire.contract.terminals import End
-from atoll.wire.terminal.modes import SCHEME_REPORTS
+from atoll.wire.terminal.modes import SCHEME_REPORTS, release
 from atoll.wire.terminal.query import Palette, Query, answer, report_scheme
 from atoll.wire.terminal.scrollback import Scrollback
 
@@ -71,8 +71,8 @@ class PtyProcess:
     ) -> None:
         self.size = spec.size
         # With room for what comes at the end beyond a driver's backlog.
-        self.scrollback = Scrollback(spec.ring_bytes + pty.window_bytes)
-        self.title = ""
+        self.scrollback = _scrollback(spec, spec.ring_bytes + pty.window_bytes)
+        self.title = self.scrollback.modes.title
         self.end: End | None = None
         self.ending: Exited | None = None
         self.process = process
@@ -250,3 +250,16 @@ class PtyProcess:
     def _unnudge(self) -> None:
         self._nudge = None
         self._master.resize(self.size)
+
+
+def _scrollback(spec: TerminalSpec, capacity: int) -> Scrollback:
+    """Return where a terminal's output goes: below the screen that it goes on from, if any."""
+    screen = spec.screen
+    if screen is None:
+        return Scrollback(capacity)
+    scrollback = Scrollback.resumed(
+        capacity, screen.offset, preamble=screen.preamble, data=screen.data
+    )
+    notice = f"\r\n\x1b[2m{screen.notice}\x1b[0m\r\n" if screen.notice else ""
+    scrollback.append(release(scrollback.modes) + notice.encode())
+    return scrollback

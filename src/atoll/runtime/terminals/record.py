@@ -6,6 +6,7 @@ from typing import Protocol
 from atoll.domain.ids import TerminalId
 from atoll.domain.terminals.size import Size
 from atoll.wire.attach import ServerMessage
+from atoll.wire.contract.screens import KeptScreen
 from atoll.wire.words.terminals import Role
 
 
@@ -24,7 +25,8 @@ class TypingGuard(Protocol):
 @dataclass(frozen=True, slots=True)
 class TerminalSpec:
     """Terminal as it was requested. `env` is the whole environment, `creator` the principal who
-    asked, `nonce` what its shell marks commands with, `guard` what may refuse keys."""
+    asked, `nonce` what its shell marks commands with, `guard` what may refuse keys. Its output goes
+    on below `screen`."""
 
     id: TerminalId
     name: str
@@ -38,3 +40,4 @@ class TerminalSpec:
     lead: bool = False
     nonce: str = ""
     guard: TypingGuard | None = None
+    screen: KeptScreen | None = None

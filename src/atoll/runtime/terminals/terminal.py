@@ -37,6 +37,7 @@ from atoll.wire.attach import (
     TalkLine,
     Titled,
 )
+from atoll.wire.contract.screens import KeptScreen
 from atoll.wire.contract.terminals import End, TerminalRecord
 from atoll.wire.terminal.query import Palette, Query, is_reply
 from atoll.wire.words.terminals import Role
@@ -144,6 +145,25 @@ class Terminal:
             driver=self._driving.driver,
             recording=self.recording is not None,
             renamed=self._renamed,
+            fixed=self.fixed,
+        )
+
+    def screen(self, most: int) -> KeptScreen:
+        """Return what it shows, at most about `most` bytes, for a terminal that goes on after a
+        sleep."""
+        offset, preamble, data = self.scrollback.kept(most)
+        return KeptScreen(
+            terminal_id=self.spec.id,
+            name=self.spec.name,
+            argv=self.spec.argv,
+            cwd=self.marks.cwd or self.spec.cwd,
+            cols=self.pty.size.cols,
+            rows=self.pty.size.rows,
+            ring_bytes=self.spec.ring_bytes,
+            offset=offset,
+            preamble=preamble,
+            data=data,
+            creator=self.spec.creator,
             fixed=self.fixed,
         )
 

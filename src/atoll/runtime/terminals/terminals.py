@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from atoll.domain.errors import Failed, LimitReached, NotFound
+from atoll.domain.errors import Conflict, Failed, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
 from atoll.domain.terminals.size import Size
 from atoll.ports.spawner import Process, ProcessSpec, Pty, Spawner
@@ -25,6 +25,7 @@ from atoll.runtime.terminals.record import TerminalSpec, TypingGuard
 from atoll.runtime.terminals.terminal import Terminal, TerminalContext
 from atoll.runtime.terminals.typing_priority import TypingPriority
 from atoll.wire.contract.policy import Policy
+from atoll.wire.contract.screens import KeptScreen
 from atoll.wire.contract.terminals import MAX_LISTED
 from atoll.wire.terminal.palettes import PALETTES
 from atoll.wire.terminal.query import Palette
@@ -42,7 +43,7 @@ TERMINAL_ENV = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 class TerminalRequest:
     """A request for a terminal. None takes the sandbox's default, the shell, or a new id. `creator`
     is the principal who asks. With `lead` the program is the foreground job of a leader that is no
-    shell. `guard` may refuse keys."""
+    shell. `guard` may refuse keys. It goes on below `screen`, under the id of that."""
 
     argv: tuple[str, ...] | None
     cwd: str | None
@@ -54,6 +55,7 @@ class TerminalRequest:
     id: TerminalId | None = None
     lead: bool = False
     guard: TypingGuard | None = None
+    screen: KeptScreen | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,10 @@ class Terminals:
         return terminal
 
     async def open(self, wanted: TerminalRequest) -> Terminal:
-        """Start a program on a new terminal. Raises `Invalid`, `LimitReached`, `Unavailable`."""
+        """Start a program on a new terminal. Raises `Invalid`, `LimitReached`, `Unavailable`, and
+        `Conflict` for an id that is taken."""
+        if wanted.id in self._terminals:
+            raise Conflict(f"there is a terminal {wanted.id} already", code="terminal_exists")
         if self.running + self._opening >= MAX_TERMINALS:
             raise LimitReached(f"{MAX_TERMINALS} terminals run in this sandbox; close one first")
         spec = self._spec(wanted)
@@ -167,6 +172,8 @@ class Terminals:
     def _begin(self, spec: TerminalSpec, pty: Pty, process: Process) -> Terminal:
         terminal = Terminal(spec, pty, process, stage=self._make_stage(), context=self._context)
         self._terminals[spec.id] = terminal
+        if spec.screen is not None and spec.screen.fixed:
+            terminal.fix(spec.size)
         self._on_open(terminal)
         self._tasks.spawn(self._watch(terminal, pty.lasting), f"terminal {spec.id}")
         return terminal
@@ -243,6 +250,7 @@ class Terminals:
             lead=wanted.lead,
             nonce=nonce,
             guard=wanted.guard,
+            screen=wanted.screen,
         )
 
     @property

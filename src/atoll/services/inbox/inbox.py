@@ -25,6 +25,7 @@ from atoll.domain.inbox.item import (
     InboxItem,
     PushedBranch,
     agent_item_id,
+    answer_after_sleep,
     item_of_agent,
     item_of_approval,
     item_of_mention,
@@ -50,7 +51,7 @@ from atoll.services.library.pull_orders import PullOrders
 from atoll.services.library.pushes import HeldPushes
 from atoll.services.logins.agent_logins import AgentLogins
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.wire.contract.agents import AnswerBody
+from atoll.wire.contract.agents import AnswerBody, AskBody
 from atoll.wire.words.agents import AnswerBy, ItemKind
 from atoll.wire.words.approvals import ApprovalState, GrantScope
 from atoll.wire.words.sandboxes import MAX_SANDBOX_PAGE
@@ -233,6 +234,10 @@ class Inbox:
     async def _tell(self, caller: Principal, item: InboxItem, answer: InboxAnswer) -> None:
         body = AnswerBody(answer.option, answer.text)
         sandbox_id, agent_id = item.sandbox_id or "", item.agent_id or ""
+        if (await self._sandboxes.get(caller, sandbox_id)).asleep:
+            words = AskBody(prompt=answer_after_sleep(item, answer.option, answer.text))
+            await self._agents.ask(caller, sandbox_id, agent_id, body=words)
+            return
         await self._agents.answer(caller, sandbox_id, agent_id, card=item.card, body=body)
 
     async def _agent_item(self, caller: Principal, placed: PlacedAgent) -> InboxItem:

@@ -36,13 +36,28 @@ class SandboxWaits:
         """Wait until a sandbox is `ready` (or is queued, or can no longer become so); with
         `settled` until what the last act began is done. Returns the sandbox as it then is, also
         after the timeout."""
+
+        async def is_over(now: Sandbox) -> bool:
+            return await self._is_wait_over(now, settled)
+
+        return await self.until(sandbox, is_over, timeout_seconds=timeout_seconds)
+
+    async def until(
+        self,
+        sandbox: Sandbox,
+        holds: Callable[[Sandbox], Awaitable[bool]],
+        *,
+        timeout_seconds: float,
+    ) -> Sandbox:
+        """Wait until this holds of a sandbox. Returns the sandbox as it then is, also after the
+        timeout."""
         look = self._lookup.refresh
         # What another replica announces may not be heard here.
         patience = POLL_SECONDS if self._leadership.shared else None
         with self._bus.listen(sandbox_stream(sandbox.id)) as listener:
             try:
                 async with asyncio.timeout(timeout_seconds):
-                    while not await self._is_wait_over(sandbox := await look(sandbox), settled):
+                    while not await holds(sandbox := await look(sandbox)):
                         with contextlib.suppress(TimeoutError):
                             async with asyncio.timeout(patience):
                                 await listener.wait()

@@ -4,7 +4,7 @@ The steps are classes of `services.provisioning.steps`; `wiring.control.lifecycl
 their order. A step writes nothing down: what came of all is one stimulus.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -17,6 +17,7 @@ from atoll.ports.telemetry.metrics import Metric
 from atoll.services.policies.policies import ComposedPolicy
 from atoll.services.provisioning.inside_agents import InsideAgents
 from atoll.services.telemetry import Telemetry
+from atoll.wire.contract.screens import KeptScreen
 
 PHASE_SECONDS = Metric(
     "atoll_sandbox_phase_seconds",
@@ -50,6 +51,8 @@ class BringUp:
     client: RuntimeClient = field(init=False)  # Wall
     attachment: Attachment = field(init=False)  # Wall
     instructions: str | None = None  # RepositoryInstructions: read from a file just now
+    screens: Mapping[str, KeptScreen] = field(default_factory=dict)  # ScreenRead: by terminal
+    returned: set[str] = field(default_factory=set)  # AgentStart: terminals that agents went on in
     task: Task | None = None  # TaskStart
 
     def phase(self, name: str) -> AbstractContextManager[object]:

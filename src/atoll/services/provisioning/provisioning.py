@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import structlog
 
-from atoll.domain.errors import AtollError, Failed, Invalid
+from atoll.domain.errors import AtollError, Failed, Invalid, NotFound
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.domain.sandboxes.sandbox import Sandbox
@@ -37,7 +37,7 @@ from atoll.services.provisioning.bring_up import Report
 from atoll.services.provisioning.compose_file import read_compose_file
 from atoll.services.provisioning.settings import ProvisioningSettings
 from atoll.services.scripts import Script, run_inside
-from atoll.wire.contract.journal import check_health
+from atoll.wire.contract.journal import RestBody, check_health, rest_if_idle
 from atoll.wire.words.hosts import HostKind
 from atoll.wire.words.sandboxes import Access
 from atoll.wire.words.walls import WORKSPACE
@@ -210,8 +210,11 @@ class Provisioning:
         return any(place.sandbox_id == sandbox.id for place in await extension.survey())
 
     async def idleness(self, sandbox: Sandbox) -> Idle:
-        """Ask the runtime how long nothing happened."""
-        return await _read_idle(self._runtimes.client(sandbox))
+        """Ask the runtime how long nothing happened. Once that is as long as the profile allows, it
+        begins nothing any more: what is asked of it until it ends has no effect."""
+        ttl = sandbox.profile.ttl
+        bounds = RestBody(idle_seconds=ttl.idle_reap_seconds, unused_seconds=ttl.idle_stop_seconds)
+        return await _read_idle(self._runtimes.client(sandbox), bounds)
 
     def handle(self, sandbox: Sandbox) -> Handle:
         """Return the handle that the backend knows a sandbox by.
@@ -297,8 +300,11 @@ async def _at_most(seconds: float, what: str) -> AsyncIterator[None]:
         raise Failed(f"Waited {seconds:g} s for {what}: look at the host and try again.") from err
 
 
-async def _read_idle(client: RuntimeClient) -> Idle:
-    health = await client.call(check_health())
+async def _read_idle(client: RuntimeClient, bounds: RestBody) -> Idle:
+    try:
+        health = await client.call(rest_if_idle(bounds))
+    except NotFound:  # a runtime of an earlier version
+        health = await client.call(check_health())
     # A runtime of an earlier version knows one figure only.
     unused = health.idle_seconds if health.unused_seconds is None else health.unused_seconds
     return Idle(health.idle_seconds, unused)
@@ -306,7 +312,7 @@ async def _read_idle(client: RuntimeClient) -> Idle:
 
 async def _answers(client: RuntimeClient) -> bool:
     try:
-        await _read_idle(client)
+        await client.call(check_health())
     except AtollError:
         return False
     return True

@@ -1,4 +1,5 @@
-"""The last collection of a sandbox's journal, before its runtime ends.
+"""The last collection of a sandbox's journal, and of the screens of one that sleeps, before its
+runtime ends.
 
 A destroyed sandbox loses its journal, so what was not collected then is lost. The runtime first
 hears that it ends, and from then on begins nothing and reports nothing as done: whatever a client
@@ -19,6 +20,7 @@ from atoll.ports import RuntimeClient, StoreUnavailable
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
+from atoll.services.lifecycle.screens import Screens
 from atoll.services.provisioning.provisioning import Provisioning, standing_generation
 from atoll.wire.contract.terminals import FarewellBody, say_farewell
 
@@ -50,11 +52,13 @@ class FinalCollection:
         *,
         runtimes: SandboxRuntimes,
         journals: Journals,
+        screens: Screens,
     ) -> None:
         self._ground = ground
         self._provisioning = provisioning
         self._runtimes = runtimes
         self._journals = journals
+        self._screens = screens
 
     async def run(self, sandbox: Sandbox) -> None:
         """Collect from the runtime where it last answered, if it ever did."""
@@ -70,6 +74,7 @@ class FinalCollection:
         for _ in range(ATTEMPTS):
             try:
                 await _say_farewell(sandbox, client)
+                await self._screens.keep(sandbox, client)
                 await self._journals.collect(sandbox, client)
                 return
             except StoreUnavailable as err:

@@ -6,7 +6,8 @@ Terminals' connections are not covered: the runtime closes them with a reason of
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import TypeVar
 
 from atoll.domain.errors import AtollError, Conflict, Unavailable
@@ -21,7 +22,9 @@ from atoll.services.lifecycle.waits import SandboxWaits
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.reconciler import Reconciler
 from atoll.services.sandboxes.remote_maintenance import RemoteMaintenance
+from atoll.services.sandboxes.sleep.sleepers import Sleepers
 from atoll.wire.contract.call import Query, RuntimeCall
+from atoll.wire.contract.journal import FALLING_ASLEEP
 from atoll.wire.words.sandboxes import State
 
 T = TypeVar("T")
@@ -46,38 +49,66 @@ async def conflict_when_ended(
 
 class SandboxClient:
     """`ports.RuntimeClient` of a sandbox that ran `before`. Calls and streams raise `Conflict`
-    when the sandbox was ended meanwhile, else what the port raises."""
+    when the sandbox was ended meanwhile, else what the port raises. What a runtime refuses because
+    its sandbox falls asleep is asked of the next one, which `again` returns."""
 
     def __init__(
-        self, client: RuntimeClient, before: Sandbox, look: Callable[[], Awaitable[Sandbox]]
+        self,
+        client: RuntimeClient,
+        before: Sandbox,
+        look: Callable[[], Awaitable[Sandbox]],
+        *,
+        again: Callable[[], Awaitable[RuntimeClient]] | None = None,
     ) -> None:
         self._client = client
         self._before = before
         self._look = look
+        self._again = again
 
     async def call(self, call: RuntimeCall[T]) -> T:
         """Send a small request and read the whole answer."""
         async with conflict_when_ended(self._before, self._look):
-            return await self._client.call(call)
+            try:
+                return await self._client.call(call)
+            except Conflict as error:
+                client = await self._next(error, call)
+            return await client.call(call)
 
     @asynccontextmanager
     async def stream(self, call: RuntimeCall[bytes]) -> AsyncIterator[RuntimeStream]:
         """Send a request and read the answer as it comes."""
-        async with (
-            conflict_when_ended(self._before, self._look),
-            self._client.stream(call) as answer,
-        ):
+        async with conflict_when_ended(self._before, self._look), AsyncExitStack() as stack:
+            try:
+                answer = await stack.enter_async_context(self._client.stream(call))
+            except Conflict as error:
+                client = await self._next(error, call)
+                answer = await stack.enter_async_context(client.stream(call))
             yield answer
 
-    def attach(self, path: str, query: Query = ()) -> AbstractAsyncContextManager[Channel]:
+    @asynccontextmanager
+    async def attach(self, path: str, query: Query = ()) -> AsyncIterator[Channel]:
         """Open a WebSocket."""
-        return self._client.attach(path, query)
+        async with AsyncExitStack() as stack:
+            try:
+                channel = await stack.enter_async_context(self._client.attach(path, query))
+            except Conflict as error:
+                client = await self._next(error)
+                channel = await stack.enter_async_context(client.attach(path, query))
+            yield channel
 
     def request_handover(
         self, path: str, query: Query = ()
     ) -> AbstractAsyncContextManager[HandoverLink | None]:
         """Request an attach session for a client's own connection."""
         return self._client.request_handover(path, query)
+
+    async def _next(self, refusal: Conflict, call: RuntimeCall[T] | None = None) -> RuntimeClient:
+        """Return the client of the next runtime, where a refusal had no effect. Raises the refusal
+        otherwise, and for a body that is sent only once."""
+        whole = call is None or call.body is None or isinstance(call.body, bytes)
+        if refusal.code != FALLING_ASLEEP or self._again is None or not whole:
+            raise refusal
+        return await self._again()
 
 
 class RuntimeAccess:
@@ -94,6 +125,7 @@ class RuntimeAccess:
         maintenance: RemoteMaintenance,
         backend_watch: BackendWatch,
         journals: Journals,
+        sleepers: Sleepers,
     ) -> None:
         self._lookup = lookup
         self._runtimes = runtimes
@@ -102,14 +134,19 @@ class RuntimeAccess:
         self._maintenance = maintenance
         self._backend_watch = backend_watch
         self._journals = journals
+        self._sleepers = sleepers
 
     async def runtime(
-        self, caller: Principal, ref: str, *, activity: bool = False
+        self, caller: Principal, ref: str, *, activity: bool = False, wakes: bool | None = None
     ) -> tuple[Sandbox, RuntimeClient]:
-        """Return the client of a `ready` or `active` sandbox; `activity` marks it active. Raises
+        """Return the client of a `ready` or `active` sandbox; `activity` marks it active. One that
+        sleeps is waited for: activity `wakes` it, unless that says otherwise. Raises
         `Unavailable` while it is provisioned, `Conflict` when it does not run; so do calls of
         the client when another client ends the sandbox meanwhile."""
         sandbox = await self._lookup.get_recent(caller, ref)
+        woken = activity if wakes is None else wakes
+        if woken:
+            sandbox = await self._sleepers.wake(caller, sandbox)
         if sandbox.state not in RUNNING:
             raise _not_running(sandbox)
         if activity:
@@ -117,7 +154,15 @@ class RuntimeAccess:
             self._backend_watch.note_activity(sandbox)
             self._journals.note_activity(sandbox.id)
         client = self._runtimes.client(sandbox)
-        return sandbox, SandboxClient(client, sandbox, lambda: self._lookup.refresh(sandbox))
+
+        async def again() -> RuntimeClient:
+            now = await self._sleepers.wake_next(caller, sandbox)
+            if now.state not in RUNNING:
+                raise _not_running(now)
+            return self._runtimes.client(now)
+
+        look = partial(self._lookup.refresh, sandbox)
+        return sandbox, SandboxClient(client, sandbox, look, again=again if woken else None)
 
     @asynccontextmanager
     async def reading(
@@ -160,6 +205,8 @@ def _not_running(sandbox: Sandbox) -> AtollError:
             return Unavailable(
                 f"{name} is still being provisioned: wait until it is ready.", code="not_ready"
             )
+        case State.STOPPED if sandbox.asleep:
+            return Conflict(f"{name} sleeps: using it wakes it.", code="asleep")
         case State.STOPPED:
             return Conflict(f"{name} is stopped: start it first.", code="not_running")
         case State.EXPIRED | State.FAILED:

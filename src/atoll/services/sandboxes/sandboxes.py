@@ -32,6 +32,7 @@ from atoll.domain.sandboxes.stimulus import (
     Revive,
     SetupBegan,
     SetupEnded,
+    Sleep,
     Start,
     Stimulus,
     Stop,
@@ -162,6 +163,11 @@ class Sandboxes:
         """End the sandbox's processes and keep its workspace. `also` is done in the transaction
         that does so, or keeps it from being done."""
         return await self._act(caller, ref, Stop(), also)
+
+    async def sleep(self, caller: Principal, ref: str) -> Sandbox:
+        """Let a sandbox sleep: its processes end, its files and its terminals' screens are kept,
+        and an access wakes it. Idempotent."""
+        return await self._act(caller, ref, Sleep())
 
     async def start(
         self, caller: Principal, ref: str, *, resume_agents: bool | None = None

@@ -63,12 +63,20 @@ class TerminalReach:
         self._access = access
         self._panes = panes
 
-    async def to(self, caller: Principal, ref: str, terminal_id: str | None = None) -> Reach:
-        """Return the way to a sandbox's terminal, or to all that the caller may list. Raises
-        `NotFound`, and what `RuntimeAccess.runtime` raises."""
+    async def to(
+        self,
+        caller: Principal,
+        ref: str,
+        terminal_id: str | None = None,
+        *,
+        wakes: bool = False,
+    ) -> Reach:
+        """Return the way to a sandbox's terminal, or to all that the caller may list. With `wakes`
+        a member who may use it wakes one that sleeps. Raises `NotFound`, and what
+        `RuntimeAccess.runtime` raises."""
         access = caller.guest_access
         if access is None:
-            return await self._of_member(caller, ref, terminal_id)
+            return await self._of_member(caller, ref, terminal_id, wakes=wakes)
         if access.dashboard_id is not None:
             return await self._by_pane(caller, ref, terminal_id, NotFound(OTHER_LINK))
         if not access.covers(ref, terminal_id):
@@ -98,9 +106,12 @@ class TerminalReach:
         never: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         return await never
 
-    async def _of_member(self, caller: Principal, ref: str, terminal_id: str | None) -> Reach:
+    async def _of_member(
+        self, caller: Principal, ref: str, terminal_id: str | None, *, wakes: bool
+    ) -> Reach:
+        wakes = wakes and caller.may(Capability.TERMINAL_USE)
         try:
-            sandbox, client = await self._access.runtime(caller, ref)
+            sandbox, client = await self._access.runtime(caller, ref, wakes=wakes)
         except NotFound as error:
             return await self._by_pane(caller, ref, terminal_id, error)
         return Reach(sandbox, client, _role(caller, sandbox))

@@ -48,9 +48,13 @@ ATTACH_WORDS = frozenset(
         "mode",
         "marks",
         "heartbeat",
+        "wake",
     }
 )
 """Query parameters that a client may send when it attaches."""
+
+_OWN_WORDS = frozenset({"wake"})
+"""Those that the runtime does not get."""
 
 
 class Terminals:
@@ -140,12 +144,13 @@ class Terminals:
         query: Query = (),
     ) -> AsyncIterator[Channel]:
         """Yield the terminal's WebSocket, to be passed through both ways. Watching is no
-        activity: the runtime itself counts input. `query` is the client's own, of
+        activity: the runtime itself counts input. It wakes a sandbox that sleeps, unless it only
+        looks or `wake=false` is said. `query` is the client's own, of
         `ATTACH_WORDS` only; who it is and what it may do is added here."""
         path = f"/sessions/{_id(terminal_id)}/attach"
         async with AsyncExitStack() as stack:
             with self._tracer.span("terminal.attach"):
-                way = await self._reach.to(caller, ref, terminal_id)
+                way = await self._reach.to(caller, ref, terminal_id, wakes=_is_access(query))
                 words = (*_client_parameters(query), *credentials(caller, way.role))
                 channel = await stack.enter_async_context(way.client.attach(path, words))
             yield channel
@@ -165,7 +170,7 @@ class Terminals:
         path = f"/sessions/{_id(terminal_id)}/seat"
         async with AsyncExitStack() as stack:
             with self._tracer.span("terminal.attach"):
-                way = await self._reach.to(caller, ref, terminal_id)
+                way = await self._reach.to(caller, ref, terminal_id, wakes=_is_access(query))
                 words = (*_client_parameters(query), *credentials(caller, way.role))
                 link = await stack.enter_async_context(way.client.request_handover(path, words))
             yield link
@@ -183,7 +188,7 @@ class Terminals:
     ) -> tuple[RuntimeClient, Query]:
         """Return the runtime's client and the caller's credentials, for who may do more than
         watch. Raises `NotFound`, and `Forbidden` for who watches because a dashboard shows it."""
-        way = await self._reach.to(caller, ref, terminal_id)
+        way = await self._reach.to(caller, ref, terminal_id, wakes=True)
         if way.by_pane:
             raise Forbidden("The dashboard lets you watch this terminal, and not use it.")
         return way.client, credentials(caller, way.role)
@@ -242,7 +247,13 @@ class Terminals:
 
 def _client_parameters(query: Query) -> Query:
     """Return the parameters that a client may set itself."""
-    return tuple((name, text) for name, text in query if name in ATTACH_WORDS)
+    return tuple((name, text) for name, text in query if name in ATTACH_WORDS - _OWN_WORDS)
+
+
+def _is_access(query: Query) -> bool:
+    """Report whether who attaches means to use the terminal."""
+    words = dict(query)
+    return words.get("wake") != "false" and words.get("read_only") not in ("1", "true")
 
 
 def _id(terminal_id: str) -> PathId:

@@ -40,6 +40,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "work/merge",
         "sandboxes/start",
         "sandboxes/stop",
+        "sandboxes/sleep",
         "sandboxes/recreate",
         "sandboxes/extend-ttl",
         "sandboxes/archive",

@@ -5,6 +5,7 @@ from typing import Generic, Literal, TypeVar
 import msgspec
 
 from atoll.wire.contract.call import Query, RequestBody, RuntimeCall, json_call
+from atoll.wire.contract.screens import KeptScreen
 from atoll.wire.contract.terminals import Softlock
 
 C = TypeVar("C")
@@ -14,8 +15,9 @@ Action = Literal["pause", "resume", "stop", "interrupt", "start", "yield", "unlo
 
 
 class OpenAgentBody(RequestBody):
-    """The body of `POST /agents`. With `must_know` a `conversation` that the agent does not know is
-    refused; without, it begins another one."""
+    """The body of `POST /agents`. With `screen` its terminal goes on below that, under its id. With
+    `must_know` a `conversation` that the agent does not know is refused; without, it begins another
+    one."""
 
     agent: str
     mode: Mode = "tui"
@@ -32,6 +34,7 @@ class OpenAgentBody(RequestBody):
     rows: int = 24
     name: str | None = None
     must_know: bool = False
+    screen: KeptScreen | None = None
 
 
 class ActionBody(RequestBody):

@@ -6,6 +6,12 @@ import msgspec
 
 from atoll.wire.contract.call import RequestBody, RuntimeCall, done_call, json_call
 
+REST_SECONDS = 15.0
+"""The longest that a runtime begins nothing, when no end follows."""
+
+FALLING_ASLEEP = "falling_asleep"
+"""The code of what a runtime refused because it rests. It had no effect."""
+
 
 class JournalEntry(msgspec.Struct, frozen=True):
     """An event in the runtime; `at` is RFC 3339 UTC."""
@@ -47,6 +53,13 @@ class HealthRecord(msgspec.Struct, frozen=True):
     unused_seconds: float | None = None
 
 
+class RestBody(RequestBody):
+    """The body of `POST /rest`: the bounds in seconds, None for one that is not meant."""
+
+    idle_seconds: float | None = None
+    unused_seconds: float | None = None
+
+
 class DecideBody(RequestBody):
     """The body of `POST /asks/{id}`."""
 
@@ -72,6 +85,12 @@ def acknowledge(n: int) -> RuntimeCall[None]:
 def check_health() -> RuntimeCall[HealthRecord]:
     """Return the state of the runtime."""
     return json_call("GET", "/health", HealthRecord)
+
+
+def rest_if_idle(body: RestBody) -> RuntimeCall[HealthRecord]:
+    """Return the state of the runtime. One that was idle for as long as a bound says begins nothing
+    from now on, for `REST_SECONDS`: its sandbox is about to end or to sleep."""
+    return json_call("POST", "/rest", HealthRecord, body=body)
 
 
 def decide_ask(ask_id: str, decision: Literal["allow", "deny"]) -> RuntimeCall[None]:

@@ -6,6 +6,7 @@ import msgspec
 
 from atoll.wire.contract.call import Query, RequestBody, RuntimeCall, done_call, json_call
 from atoll.wire.contract.execs import SignalBody
+from atoll.wire.contract.screens import KeptScreen
 
 RING_BYTES = 256 * 1024
 
@@ -16,7 +17,8 @@ Softlock = Literal["owner", "strict"]
 
 
 class OpenBody(RequestBody):
-    """The body of `POST /sessions`; without `agent` and `argv` it is the profile's shell."""
+    """The body of `POST /sessions`; without `agent` and `argv` it is the profile's shell. With
+    `screen` the terminal goes on below that, under its id."""
 
     agent: str | None = None
     argv: list[str] | None = None
@@ -29,6 +31,7 @@ class OpenBody(RequestBody):
     softlock: Softlock | None = None
     instructions: str | None = None
     instructions_id: int | None = None
+    screen: KeptScreen | None = None
 
 
 class ResizeBody(RequestBody):

@@ -177,3 +177,25 @@ def preamble(modes: Modes) -> bytes:
     parts.append(b"\x1b[>%sm" % modes.other_keys if modes.other_keys else b"")
     parts.append(sgr.spell(modes.pen))
     return b"".join(parts)
+
+
+def release(modes: Modes) -> bytes:
+    """Return bytes that undo the settings of a program that is gone. What the normal screen shows,
+    and where its cursor is, stays."""
+    keyboard = modes.keyboard_alternate if modes.alternate else modes.keyboard_main
+    parts = [b"\x1b[<%du" % len(keyboard)] if keyboard else []
+    parts += [b"\x1b[?%dl" % mode for mode in SCREENS if mode in modes.private]
+    if modes.alternate and modes.keyboard_main:
+        parts.append(b"\x1b[<%du" % len(modes.keyboard_main))
+    for mode in sorted(modes.private - frozenset(SCREENS)):
+        parts.append(b"\x1b[?%d%s" % (mode, b"h" if mode in ON_BY_DEFAULT else b"l"))
+    parts += [b"\x1b[%dl" % mode for mode in sorted(modes.ansi)]
+    parts += [b"\x1b" + slot.encode() + b"B" for slot, _ in modes.charsets]
+    parts.append(b"\x0f" if modes.shifted else b"")
+    parts.append(b"\x1b>" if modes.keypad else b"")
+    # The end of a region moves the cursor.
+    parts.append(b"\x1b7\x1b[r\x1b8" if modes.region else b"")
+    parts.append(b"\x1b[0 q" if modes.cursor_shape else b"")
+    parts.append(b"\x1b[>4;0m" if modes.other_keys else b"")
+    parts.append(b"\x1b[0m")
+    return b"".join(parts)

@@ -9,20 +9,22 @@ an offset; readers keep nothing but an integer. It does not know what the bytes 
 class Ring:
     """A bounded byte buffer. `start <= end`, and `end - start <= capacity`."""
 
-    __slots__ = ("_buffer", "capacity", "end")
+    __slots__ = ("_begin", "_buffer", "capacity", "end")
 
-    def __init__(self, capacity: int) -> None:
-        """Create a ring of `capacity` bytes, at least 1. Memory is touched only as it fills."""
+    def __init__(self, capacity: int, begin: int = 0) -> None:
+        """Create a ring of `capacity` bytes, at least 1, whose first byte will have the offset
+        `begin`. Memory is touched only as it fills."""
         if capacity < 1:
             raise ValueError(f"a ring needs at least one byte, got {capacity}")
         self._buffer = bytearray(capacity)
+        self._begin = begin
         self.capacity = capacity
-        self.end = 0
+        self.end = begin
 
     @property
     def start(self) -> int:
         """The offset of the oldest byte still kept."""
-        return max(0, self.end - self.capacity)
+        return max(self._begin, self.end - self.capacity)
 
     def append(self, data: bytes) -> None:
         """Append bytes at `end`; the oldest bytes that no longer fit are dropped."""

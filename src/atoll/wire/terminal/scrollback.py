@@ -58,6 +58,18 @@ class Scrollback:
         self._finished = False
         self._shared_place, self._shared = _NOWHERE, b""
 
+    @classmethod
+    def resumed(cls, capacity: int, offset: int, *, preamble: bytes, data: bytes) -> "Scrollback":
+        """Return the scrollback that goes on after `data`, which begins at `offset` with the
+        settings of `preamble`: what `kept` returned."""
+        resumed = cls(capacity)
+        resumed._ring = Ring(capacity, offset)
+        resumed._scanner.end = offset - len(preamble)
+        resumed._scanner.feed(preamble)
+        resumed._cuts = deque([resumed._scanner.cut()])
+        resumed.append(data)
+        return resumed
+
     @property
     def start(self) -> int:
         """The oldest offset that can be read."""
@@ -136,6 +148,14 @@ class Scrollback:
                     break
         cut = self._cut_before(start + at) if at >= 0 else self.first_cut()
         return cut.preamble() + data[cut.offset - start :]
+
+    def kept(self, most: int) -> tuple[int, bytes, bytes]:
+        """Return the newest output, at most about `most` bytes: its offset, bytes that bring an
+        emulator to the settings there, and the output."""
+        at = max(self._ring.start, self._ring.end - most)
+        whole = (cut for cut in self._cuts if cut.offset >= at and not cut.reopened)
+        cut = next(whole, self._scanner.cut())
+        return cut.offset, cut.preamble(), self._ring.read(cut.offset, self._ring.capacity)
 
     def read(self, offset: int, limit: int, *, fresh_from: int | None = None) -> bytes:
         """Return up to `limit` bytes from `offset` to `ready`.

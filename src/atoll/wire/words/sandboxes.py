@@ -76,6 +76,24 @@ class WorkspaceMode(StrEnum):
         return cls.REMOTE_CANONICAL if value == "remote" else None
 
 
+class IdleAction(StrEnum):
+    """The end that idleness brings: `reap` expires a sandbox; `stop` ends its processes; `sleep`
+    does that too, keeps its terminals' screens, and lets an access wake it."""
+
+    REAP = "reap"
+    STOP = "stop"
+    SLEEP = "sleep"
+
+
+class WakePolicy(StrEnum):
+    """Who wakes a sleeping sandbox by using it: every `access`, those of a `person` alone, or
+    `never` anybody but by a start."""
+
+    ACCESS = "access"
+    PERSON = "person"
+    NEVER = "never"
+
+
 class SetupState(StrEnum):
     """The state of a set-up. `none`: there are no commands; `waiting`: they did not start."""
 

@@ -115,6 +115,11 @@ class PlainSandboxes:
         """Return the safety layers in force."""
         return self._transport.read(Safety, get("sandboxes", name, "safety"))
 
+    def sleep(self, name: str, *, query: Pairs = ()) -> Sandbox:
+        """Let the sandbox sleep: its processes end, its files and its terminals' screens are
+        kept, and whoever uses it wakes it; `?wait=true` waits for the end."""
+        return self._transport.read(Sandbox, post("sandboxes", name, "sleep", query=query))
+
     def start(self, name: str, *, resume_agents: bool | None = None, query: Pairs = ()) -> Sandbox:
         """Start a stopped, expired or failed sandbox; its agents resume their conversations."""
         return self._transport.read(

@@ -42,6 +42,10 @@ Scope = Literal["session", "agent", "shared"]
 
 Strictness = Literal["owner", "strict"]
 
+IdleAction = Literal["reap", "stop", "sleep"]
+
+WakePolicy = Literal["access", "person", "never"]
+
 
 class SandboxAgent(Shape):
     """An agent of a sandbox, and what it does."""
@@ -173,7 +177,9 @@ class SandboxProject(Shape):
 
 
 class Sandbox(Shape):
-    """A sandbox. In a list `inputs.compose_bundle` is null."""
+    """A sandbox. In a list `inputs.compose_bundle` is null. `idle_action` comes after
+    `idle_stop_seconds` without use. `asleep`: it is stopped, and using it wakes it; while that
+    is under way only `asleep_since` tells it."""
 
     sandbox_id = fields.text()
     name = fields.text()
@@ -217,8 +223,12 @@ class Sandbox(Shape):
     ends_soon = fields.flag()
     idle_reap_seconds = fields.number()
     idle_stop_seconds = fields.number()
+    idle_action: Field[IdleAction] = fields.word()
+    wake: Field[WakePolicy] = fields.word()
     retained_until = fields.text()
     archived_at = fields.text()
+    asleep = fields.flag()
+    asleep_since = fields.text()
     kept_at = fields.text()
     poll_url = fields.text()
     agents = fields.many(SandboxAgent)

@@ -33,7 +33,7 @@ def _archive(sandbox: Sandbox, now: datetime) -> Outcome:
     stopped, instructions = (
         stop_running(sandbox, now) if sandbox.state in RUNNING else (sandbox, ())
     )
-    archived = replace(stopped, archived_at=now, warned_of=None, updated_at=now)
+    archived = replace(stopped, archived_at=now, asleep_since=None, warned_of=None, updated_at=now)
     return archived, (Append("sandbox.archived"), *instructions)
 
 

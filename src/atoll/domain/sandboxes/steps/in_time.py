@@ -10,6 +10,7 @@ from atoll.domain.sandboxes.sandbox import KEPT, LIVE, RUNNING, Sandbox
 from atoll.domain.sandboxes.steps.child import step_family
 from atoll.domain.sandboxes.steps.outcome import Outcome, end_facts, end_life, enter
 from atoll.domain.sandboxes.steps.requests import destroy, stop_running
+from atoll.domain.sandboxes.steps.sleep import fall_asleep
 from atoll.domain.sandboxes.stimulus import (
     ChildMade,
     ConsumerEnded,
@@ -18,7 +19,7 @@ from atoll.domain.sandboxes.stimulus import (
     ParentEnded,
     Touched,
 )
-from atoll.wire.words.sandboxes import Scope, State
+from atoll.wire.words.sandboxes import IdleAction, Scope, State
 
 TOUCH_SECONDS = 30.0
 """The staleness of `last_active_at`: one write in this time, however busy the sandbox."""
@@ -71,7 +72,8 @@ def _warn(sandbox: Sandbox, now: datetime) -> Outcome:
 
 
 def _step_idle(sandbox: Sandbox, now: datetime, idle: Idle) -> Outcome:
-    """Return the sandbox after an idle report: it expires, stops or notes its last use."""
+    """Return the sandbox after an idle report: it ends as its profile says, or notes its last
+    use."""
     ttl = sandbox.profile.ttl
     reap, stop = ttl.idle_reap_seconds, ttl.idle_stop_seconds
     if sandbox.state not in RUNNING or (reap is None and stop is None):
@@ -80,10 +82,21 @@ def _step_idle(sandbox: Sandbox, now: datetime, idle: Idle) -> Outcome:
         reason = f"Nothing was typed, run or changed in it for {reap} seconds."
         return end_life(sandbox, State.EXPIRED, now, reason=reason)
     if stop is not None and idle.unused_seconds >= stop:
-        return stop_running(sandbox, now, reason=f"Nobody used it for {spell_duration(stop)}.")
+        return _end_idle(sandbox, now, reason=f"Nobody used it for {spell_duration(stop)}.")
     last = now - timedelta(seconds=max(0.0, idle.idle_seconds))
     used = now - timedelta(seconds=max(0.0, idle.unused_seconds))
     return replace(sandbox, last_active_at=last, last_used_at=used), ()
+
+
+def _end_idle(sandbox: Sandbox, now: datetime, *, reason: str) -> Outcome:
+    """Return a sandbox that nobody used, after its profile's idle action."""
+    match sandbox.profile.idle_action:
+        case IdleAction.REAP:
+            return end_life(sandbox, State.EXPIRED, now, reason=reason)
+        case IdleAction.STOP:
+            return stop_running(sandbox, now, reason=reason)
+        case IdleAction.SLEEP:  # pragma: no branch - the cases are all
+            return fall_asleep(sandbox, now, reason=reason)
 
 
 def _touch(sandbox: Sandbox, now: datetime) -> Outcome:

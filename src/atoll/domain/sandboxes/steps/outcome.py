@@ -15,8 +15,18 @@ Outcome = tuple[Sandbox, tuple[Instruction, ...]]
 
 
 def enter(sandbox: Sandbox, state: State, now: datetime, *, reason: str | None = None) -> Sandbox:
-    """Return `sandbox` in `state`, without the former state's reason."""
-    return replace(sandbox, state=state, updated_at=now, reason=reason, standing=False)
+    """Return `sandbox` in `state`, without the former state's reason. One that slept wakes while
+    it is started, also again after that failed, and has slept in any other state."""
+    wakes = state in (State.PROVISIONING, State.FAILED)
+    asleep_since = sandbox.asleep_since if wakes else None
+    return replace(
+        sandbox,
+        state=state,
+        updated_at=now,
+        reason=reason,
+        standing=False,
+        asleep_since=asleep_since,
+    )
 
 
 def end_life(

@@ -52,7 +52,12 @@ def step_request(
 
 
 def stop_running(sandbox: Sandbox, now: datetime, *, reason: str | None = None) -> Outcome:
-    """Return a running sandbox as stopped. Raises `Conflict` for another one."""
+    """Return a running sandbox, or one that sleeps, as stopped. Raises `Conflict` for another
+    one."""
+    if sandbox.asleep:
+        return enter(sandbox, State.STOPPED, now, reason=reason), (
+            Append("sandbox.stopped", reason),
+        )
     if sandbox.state not in RUNNING:
         raise state_refusal(sandbox, "stopped", "only a ready or active one can be")
     return enter(sandbox, State.STOPPED, now, reason=reason), (
@@ -74,6 +79,7 @@ def start(sandbox: Sandbox, now: datetime, resume_agents: bool | None) -> Outcom
         raise state_refusal(sandbox, "started", hint)
     check_in_place(sandbox, "started")
     resuming = sandbox.profile.resume_agents if resume_agents is None else resume_agents
+    began = "woken" if sandbox.asleep else "started"
     begun = replace(
         # A recreate that failed left the workspace as it was: that workspace is started.
         enter(
@@ -85,7 +91,7 @@ def start(sandbox: Sandbox, now: datetime, resume_agents: bool | None) -> Outcom
         renewing=False,
     )
     return begun, (
-        Append("sandbox.provisioning", "started"),
+        Append("sandbox.provisioning", began),
         Provision(sandbox.generation),
     )
 
@@ -100,6 +106,7 @@ def _recreate(sandbox: Sandbox, now: datetime) -> Outcome:
         enter(renew_lifetime(sandbox, now), State.PROVISIONING, now),
         generation=sandbox.generation + 1,
         archived_at=None,
+        asleep_since=None,
         renewing=renewing,
         agents=(),
         resuming=False,

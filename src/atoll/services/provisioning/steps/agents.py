@@ -8,6 +8,8 @@ One that cannot be is said in the sandbox's log and never keeps the sandbox from
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import msgspec
+
 from atoll.domain.agents.agent import needed_programs, split_reference, takes_prompts
 from atoll.domain.agents.resumable import ResumeFallback, RunningAgent
 from atoll.domain.errors import AtollError, Failed, Forbidden, Invalid
@@ -20,6 +22,7 @@ from atoll.services.provisioning.bring_up import BringUp
 from atoll.services.provisioning.inside_agents import InsideAgents, Layers, admits, is_inside
 from atoll.services.provisioning.seeds import config_of, lay_agents, write_files
 from atoll.wire.contract.agents import OpenAgentBody, list_agents, open_agent
+from atoll.wire.contract.screens import KeptScreen
 from atoll.wire.words.terminals import Strictness
 
 
@@ -58,7 +61,7 @@ class AgentStart:
         with up.phase("agents"):
             await self._write_config(up)
             await lay_agents(up.client, up.sandbox, up.inside.starting(up.sandbox), up.policy)
-            await _resume_agents(up.sandbox, up.client, up.report)
+            await _resume_agents(up)
 
     async def _write_config(self, up: BringUp) -> None:
         """Write the config files of agents and log which ones."""
@@ -150,10 +153,9 @@ async def _find_own(
     return OfferedAgent(agent, version, mounts)
 
 
-async def _resume_agents(
-    sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
-) -> None:
+async def _resume_agents(up: BringUp) -> None:
     """Open what ran before. Raises nothing: what went wrong is reported."""
+    sandbox, client, report = up.sandbox, up.client, up.report
     if not sandbox.resuming or not sandbox.agents:
         return
     try:
@@ -169,15 +171,16 @@ async def _resume_agents(
             report(f"{running.agent} was not resumed: it cannot resume a conversation.")
             continue
         try:
-            await _resume(running, client)
+            await _resume(running, client, up.screens.get(running.id))
         except AtollError as error:
             report(f"{running.agent} was not resumed: {error.message}")
         else:
+            up.returned.add(running.id)
             report(f"{running.agent} goes on {_where(running)}.")
 
 
-async def _resume(running: RunningAgent, client: RuntimeClient) -> None:
-    """Resume one agent. Raises the runtime's refusal."""
+async def _resume(running: RunningAgent, client: RuntimeClient, screen: KeptScreen | None) -> None:
+    """Resume one agent, below what its terminal showed. Raises the runtime's refusal."""
     body = OpenAgentBody(
         agent=running.agent,
         mode="machine" if running.mode == "machine" else "tui",
@@ -188,6 +191,8 @@ async def _resume(running: RunningAgent, client: RuntimeClient) -> None:
         conversation=running.conversation,
         softlock="strict" if running.softlock is Strictness.STRICT else "owner",
     )
+    if screen is not None:
+        body = msgspec.structs.replace(body, screen=screen, cols=screen.cols, rows=screen.rows)
     await client.call(open_agent(body, principal=running.by))
 
 

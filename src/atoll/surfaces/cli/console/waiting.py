@@ -76,14 +76,15 @@ def wait_ended(
 
 def may_still_run(sandbox: Sandbox) -> bool:
     """Report whether a sandbox that was ended may have left something running."""
-    return sandbox.state == "destroying" or (sandbox.state == "stopped" and bool(sandbox.reason))
+    stopped = sandbox.state == "stopped" and not sandbox.asleep
+    return sandbox.state == "destroying" or (stopped and bool(sandbox.reason))
 
 
 def ended_notice(sandbox: Sandbox) -> str:
     """Return the state of a sandbox that was ended, with what may still run."""
     name = name_of(sandbox)
     if not may_still_run(sandbox):
-        return f"{name} is {sandbox.state}"
+        return f"{name} is {state_of(sandbox)}"
     why = (sandbox.reason or "it is not gone yet").rstrip(".") + "."
     if sandbox.leftovers:
         stands = "; ".join(sandbox.leftovers)
@@ -137,6 +138,11 @@ def end_notice(sandbox: Sandbox) -> str:
     if more <= 0:
         return f"{ends}, the latest that {sandbox.profile.id} allows: pull what you need of it"
     return f"{ends}: `atoll extend-ttl {name} {span(more)}` gives it more time"
+
+
+def state_of(sandbox: Sandbox) -> str:
+    """Return the word for a sandbox's state: one that sleeps is `asleep`."""
+    return "asleep" if sandbox.asleep else sandbox.state
 
 
 def name_of(sandbox: Sandbox) -> str:

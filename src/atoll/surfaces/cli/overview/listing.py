@@ -10,7 +10,7 @@ from atoll.client.made.sandboxes.views import Sandbox
 from atoll.domain.errors import AWAY
 from atoll.surfaces.cli.console.moments import age
 from atoll.surfaces.cli.console.output import clean, cut_middle, note, show_json, show_table
-from atoll.surfaces.cli.console.waiting import end_notice, name_of
+from atoll.surfaces.cli.console.waiting import end_notice, name_of, state_of
 from atoll.surfaces.cli.overview.agent_line import agents_line, work_line
 
 EXPECTED = ("requested", "provisioning", "ready", "active")
@@ -112,4 +112,4 @@ def _state(sandbox: Sandbox) -> str:
         marks.append("ends soon")
     if _is_away(sandbox):
         marks.append("not reached")
-    return sandbox.state + (f" ({', '.join(marks)})" if marks else "")
+    return state_of(sandbox) + (f" ({', '.join(marks)})" if marks else "")

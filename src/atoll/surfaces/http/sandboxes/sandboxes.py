@@ -92,6 +92,16 @@ async def stop_sandbox(
     )
 
 
+@operations.serves(Sandboxes.sleep)
+async def sleep_sandbox(
+    context: RequestContext, sandbox: str, *, waiting: Waiting = NO_WAIT
+) -> SandboxView:
+    seconds = longest_wait(waiting)
+    return await _wait_and_view(
+        context, await context.atoll.sandboxes.sleep(context.caller, sandbox), seconds
+    )
+
+
 @operations.serves(Sandboxes.start)
 async def start_sandbox(
     context: RequestContext,

@@ -72,6 +72,8 @@ def _view(sandbox: Sandbox, done: SandboxWork) -> api.SandboxView:
         ends_soon=ends_soon(sandbox),
         idle_stop_seconds=profile.ttl.idle_stop_seconds,
         idle_reap_seconds=profile.ttl.idle_reap_seconds,
+        idle_action=profile.idle_action,
+        wake=profile.wake,
         poll_url=url,
         agents=[answer_of(api.SandboxAgentView, one) for one in done.agents],
         work=work_view(done.work),

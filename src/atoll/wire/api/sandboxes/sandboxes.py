@@ -134,6 +134,13 @@ class Sandboxes(Area):
         """End the sandbox's processes and keep its workspace; `?wait=true` waits for the end."""
 
     @operation(
+        "POST /v1/sandboxes/{sandbox}/sleep", name="sleep_sandbox", status=202, problems=(404, 409)
+    )
+    def sleep(self, sandbox: SandboxRef, *, waiting: Waiting = NO_WAIT) -> SandboxView:
+        """Let the sandbox sleep: its processes end, its files and its terminals' screens are kept,
+        and whoever uses it wakes it; `?wait=true` waits for the end."""
+
+    @operation(
         "POST /v1/sandboxes/{sandbox}/start", name="start_sandbox", status=202, problems=(404, 409)
     )
     def start(

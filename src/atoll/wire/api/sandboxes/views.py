@@ -10,10 +10,12 @@ from atoll.wire.words.networks import NetworkMode
 from atoll.wire.words.sandboxes import (
     Access,
     AgentMode,
+    IdleAction,
     Scope,
     SetupState,
     State,
     TaskState,
+    WakePolicy,
     WorkspaceMode,
 )
 from atoll.wire.words.terminals import Strictness
@@ -150,7 +152,9 @@ class SandboxProjectView(Answer):
 
 
 class SandboxView(Answer):
-    """A sandbox. In a list `inputs.compose_bundle` is null."""
+    """A sandbox. In a list `inputs.compose_bundle` is null. `idle_action` comes after
+    `idle_stop_seconds` without use. `asleep`: it is stopped, and using it wakes it; while that is
+    under way only `asleep_since` tells it."""
 
     sandbox_id: str
     name: str
@@ -194,8 +198,12 @@ class SandboxView(Answer):
     ends_soon: bool
     idle_reap_seconds: int | None
     idle_stop_seconds: int | None
+    idle_action: IdleAction
+    wake: WakePolicy
     retained_until: str | None
     archived_at: str | None
+    asleep: bool
+    asleep_since: str | None
     kept_at: str | None
     poll_url: str
     agents: list[SandboxAgentView]

@@ -10,6 +10,7 @@ from atoll.services.provisioning.steps.agents import AgentChoice, AgentStart, Ow
 from atoll.services.provisioning.steps.instructions import InstructionsCheck, RepositoryInstructions
 from atoll.services.provisioning.steps.policy import PolicyComposition, PolicyInForce
 from atoll.services.provisioning.steps.project_setup import ProjectSetup
+from atoll.services.provisioning.steps.screens import ScreenRead, TerminalReturn
 from atoll.services.provisioning.steps.task import TaskStart
 from atoll.services.provisioning.steps.wall import BackendRequest, Mounts, Wall
 from atoll.services.provisioning.steps.workspace import (
@@ -26,6 +27,7 @@ def bring_up_steps(
     policies: Policies,
     workspaces: WorkspacePreparer,
     layers: Layers,
+    screens: ScreenRead,
 ) -> tuple[BringUpStep, ...]:
     """Return the steps from a sandbox on paper to one that its people and agents can use."""
     return (
@@ -43,7 +45,9 @@ def bring_up_steps(
         WorkspaceTrees(workspaces),
         StartFolder(),
         RepositoryInstructions(),
+        screens,
         AgentStart(layers),
+        TerminalReturn(),
         ProjectSetup(),
         TaskStart(),
     )

@@ -35,6 +35,7 @@ from atoll.services.lifecycle.host_room import HostRoom
 from atoll.services.lifecycle.projections import Projections
 from atoll.services.lifecycle.room import SandboxRoom
 from atoll.services.lifecycle.runtimes import RuntimeTokens, SandboxRuntimes
+from atoll.services.lifecycle.screens import Screens
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.lifecycle.usage_sampling import UsageSampling
 from atoll.services.lifecycle.waits import SandboxWaits
@@ -52,6 +53,7 @@ from atoll.services.provisioning.relocation import Relocations
 from atoll.services.provisioning.seeds import lay_login
 from atoll.services.provisioning.settings import ProvisioningSettings
 from atoll.services.provisioning.startups import Startups
+from atoll.services.provisioning.steps.screens import ScreenRead
 from atoll.services.provisioning.teardowns import Teardowns
 from atoll.services.routes.rerouting import Rerouting
 from atoll.services.sandboxes.admission import Admission
@@ -69,6 +71,7 @@ from atoll.services.sandboxes.replica_watch import ReplicaWatch
 from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.sandboxes.settings import AdmissionSettings
+from atoll.services.sandboxes.sleep.sleepers import Sleepers
 from atoll.services.sandboxes.task_queue import TaskQueue
 from atoll.services.sandboxes.waiting_tasks import WaitingTasks
 from atoll.services.sandboxes.work_queues import WorkQueues
@@ -127,6 +130,7 @@ class Lifecycle:
     logins: LoginServices
     projections: Projections
     journals: Journals
+    screens: Screens
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +189,7 @@ def build_lifecycle(
             projections=projections,
             settings=settings.journals,
         ),
+        screens=Screens(ground, ports.vault),
     )
 
 
@@ -227,6 +232,8 @@ async def _settle(
     ground: Ground, rows: Transaction, before: Sandbox, after: Sandbox, actor: Principal
 ) -> None:
     """End what a transition of a sandbox leaves without a subject."""
+    if before.asleep_since is not None and after.asleep_since is None:
+        await rows.screens.remove(after.id)
     await settle_remnants(ground, rows, before, after, actor)
     if after.state in GONE and before.state not in GONE:
         await remove_previews(ground, rows, after, actor=actor)
@@ -268,6 +275,7 @@ def build_sandboxes(
         maintenance=remote,
         backend_watch=watch,
         journals=journals,
+        sleepers=Sleepers(reconciler, waits),
     )
     checks = AgentChecks(ports.agents, ports.extensions, cycle.policies.compose)
     admission = build_admission(
@@ -322,6 +330,7 @@ def build_bring_up(
         policies=cycle.policies,
         workspaces=preparation.workspaces,
         layers=Layers(ports.agents, ports.safety, ports.configs),
+        screens=ScreenRead(cycle.screens, ground.clock),
     )
     return BringUpSteps(provisioning.extension, ground.telemetry, steps)
 
@@ -414,7 +423,9 @@ def build_reconciler(
     """Return what performs the work that the lifecycle decided."""
     queues, relocations = WorkQueues(cycle.runners.lead), Relocations(provisioning)
     runtimes, journals, rerouting = cycle.runtimes, cycle.journals, Rerouting(ground)
-    final = FinalCollection(ground, provisioning, runtimes=runtimes, journals=journals)
+    final = FinalCollection(
+        ground, provisioning, runtimes=runtimes, journals=journals, screens=cycle.screens
+    )
     return Reconciler(
         ground,
         cycle.transitions,

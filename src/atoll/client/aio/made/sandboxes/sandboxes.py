@@ -21,6 +21,7 @@ class PlainAsyncSandboxes(AsyncNoun[sandboxes.Sandboxes]):
     network = Awaited(sandboxes.Sandboxes.network)
     change_network = Awaited(sandboxes.Sandboxes.change_network)
     safety = Awaited(sandboxes.Sandboxes.safety)
+    sleep = Awaited(sandboxes.Sandboxes.sleep)
     start = Awaited(sandboxes.Sandboxes.start)
     archive = Awaited(sandboxes.Sandboxes.archive)
     revive = Awaited(sandboxes.Sandboxes.revive)

@@ -17,7 +17,7 @@ from atoll.surfaces.cli.console.options import json_option, sandbox_argument, ut
 from atoll.surfaces.cli.console.output import clean, paint, show_json
 from atoll.surfaces.cli.console.requirements import missing_parts
 from atoll.surfaces.cli.console.selection import select
-from atoll.surfaces.cli.console.waiting import end_notice, name_of
+from atoll.surfaces.cli.console.waiting import end_notice, name_of, state_of
 from atoll.surfaces.cli.overview.agent_line import status_line
 
 RUNNING = ("ready", "active")
@@ -41,7 +41,7 @@ def command(invocation: Invocation, name: str | None, *, as_json: bool) -> None:
         show_json({**sandbox.value, **inside, "runtime_usage": left.value.get("runtime")})
         return
     click.echo(f"{'name':<{WIDTH}}{clean(name_of(sandbox))}")
-    click.echo(f"{'state':<{WIDTH}}{paint(clean(sandbox.state))}{_reason(sandbox)}")
+    click.echo(f"{'state':<{WIDTH}}{paint(clean(state_of(sandbox)))}{_reason(sandbox)}")
     lines = [
         *_fact_lines(sandbox),
         *_agent_lines(sandbox),

@@ -1,0 +1,1 @@
+"""Sandboxes that sleep: who wakes them, and what is kept of their terminals meanwhile."""
