@@ -97,7 +97,7 @@ export const api = {
   sandbox: (id: string) => call('GET', sandboxAt(id)) as Promise<Sandbox>,
   create: (body: CreateSandbox, idempotencyKey: string) =>
     call('POST', 'v1/sandboxes', body, { 'Idempotency-Key': idempotencyKey }) as Promise<Sandbox>,
-  act: (id: string, verb: 'stop' | 'start' | 'recreate') =>
+  act: (id: string, verb: 'sleep' | 'stop' | 'start' | 'recreate') =>
     call('POST', `${sandboxAt(id)}/${verb}`) as Promise<Sandbox>,
   destroy: (id: string, { keeps, loses }: Fate) => {
     const query = keeps ? 'keep_worktree=true' : `unpulled=${loses ? 'lose' : 'refuse'}`;

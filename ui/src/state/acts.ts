@@ -8,9 +8,10 @@ import { hasCardsOnly } from './attention/agents';
 import { go } from './route';
 import { agentsMoved, keep, keepTerminals, terminals } from './sandboxes';
 
-export type Act = 'stop' | 'start' | 'recreate' | 'destroy';
+export type Act = 'sleep' | 'stop' | 'start' | 'recreate' | 'destroy';
 
 export const actWords = worded<Readonly<Record<Act, string>>>(() => ({
+  sleep: t`Let it sleep`,
   stop: t`Stop`,
   start: t`Start`,
   recreate: t`Recreate`,
@@ -27,7 +28,7 @@ export function actsOf({ state, ready_at, archived_at: archived }: Sandbox): rea
       return ['destroy'];
     case 'ready':
     case 'active':
-      return ['stop', 'recreate', 'destroy'];
+      return ['sleep', 'stop', 'recreate', 'destroy'];
     case 'stopped':
       return ['start', 'recreate', 'destroy'];
     case 'failed':

@@ -59,6 +59,9 @@ const OWN = worded<Readonly<Partial<Record<Sandbox['state'], Standing>>>>(() => 
   destroyed: { words: t`Destroyed`, tone: 'off' },
 }));
 
+/** A sandbox that sleeps: whoever uses it wakes it. */
+const ASLEEP = worded<Standing>(() => ({ words: t`Asleep`, tone: 'off' }));
+
 /** States that agents leave by themselves. */
 const UNDER_WAY: readonly Kind[] = ['working', 'needs_you', 'queued'];
 
@@ -76,7 +79,7 @@ export function workStateOf(sandbox: Sandbox): Kind | null {
 export function standingOf(sandbox: Sandbox): Standing {
   const { state } = sandbox;
   const work = workStateOf(sandbox);
-  const own = OWN()[state];
+  const own = sandbox.asleep ? ASLEEP() : OWN()[state];
   const settled = work !== null && !UNDER_WAY.includes(work);
   if (own !== undefined && !(state === 'stopped' && settled)) return own;
   if (work !== null) return { words: workWords()[work], tone: TONES[work] };

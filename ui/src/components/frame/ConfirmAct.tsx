@@ -52,6 +52,8 @@ export function ConfirmAct({ sandbox, act, onClose }: ConfirmActProps) {
 
 function consequences(act: Act): string {
   switch (act) {
+    case 'sleep':
+      return t`All its programs end. Its files stay, terminals come back as they are, and whoever uses it wakes it.`;
     case 'stop':
       return t`All its terminals and programs end. Its files stay, and it can be started again.`;
     case 'recreate':

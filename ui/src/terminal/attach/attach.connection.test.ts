@@ -13,6 +13,7 @@ describe('the first connection', () => {
     expect(Object.fromEntries(world.socket.query)).toEqual({
       client: 'me',
       heartbeat: 'true',
+      wake: 'false',
       cols: '100',
       rows: '30',
     });

@@ -218,6 +218,8 @@ export class Attachment {
     this.#hangUp();
     this.#set({ phase: 'connecting', retryAt: null });
     const query = new URLSearchParams({ client: this.#options.clientId, heartbeat: 'true' });
+    // A page that is only open wakes nothing.
+    query.set('wake', 'false');
     const { received } = this.#stream;
     if (received !== null) query.set('since', String(received));
     const size = this.#options.size();
