@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from tests.peers.api import Api
 from tests.peers.terminal_client import attached
 
+SHOWN = b"only-on-the-screen"
+LARGEST = 256 << 20
 IDLE_SECONDS = 1
 ROUNDS = 12
 DROWSY = f"""\
@@ -70,7 +73,35 @@ async def test_access_at_the_instant_of_sleep_is_never_lost(api: Api) -> None:
         # What it writes is known to have happened once, and its answer to have come.
         said = await asyncio.to_thread(api.run, sandbox, f"echo {number} >> file; wc -l < file")
         assert said == f"{number + 1}\n"
+        # The next one comes about as it falls asleep.
         await asyncio.sleep(IDLE_SECONDS + pauses.uniform(-0.15, 0.25))
     kinds = [event["reason"] for event in api.events(sandbox)]
     assert "woken" in kinds
     assert len(kinds) < 20 * ROUNDS
+
+
+async def test_what_a_terminal_showed_is_nowhere_readable_on_disk(api: Api) -> None:
+    sandbox = api.create(profile="shell")["sandbox_id"]
+    url = api.attach_url(sandbox, api.terminal(sandbox))
+    async with aiohttp.ClientSession(headers=api.headers) as session:
+        async with attached(session, url, "ada") as ada:
+            await ada.type(b"echo only-on-the-''screen\r")
+            await ada.sees(SHOWN)
+        await asyncio.to_thread(api.act, sandbox, "sleep")
+        assert _files_with(api, SHOWN) == []
+        async with attached(session, url, "ada") as ada:
+            await ada.sees(SHOWN)
+    assert _files_with(api, SHOWN) == []
+
+
+def _files_with(api: Api, words: bytes) -> list[Path]:
+    """The files of the installation in which these words can be read. Images of workspaces are left
+    out: they are gigabytes, and nothing of Atoll's own is in them."""
+    return [
+        path
+        for path in api.server.home.rglob("*")
+        if path.is_file()
+        and not path.is_symlink()
+        and path.stat().st_size < LARGEST
+        and words in path.read_bytes()
+    ]

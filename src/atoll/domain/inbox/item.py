@@ -150,12 +150,12 @@ def item_of_agent(sandbox: Sandbox, agent: ReportedAgent, card: CardRecord | Non
 def answer_after_sleep(item: InboxItem, option: str | None, text: str | None) -> str:
     """Return an answer as a prompt, for an agent that slept since it asked: it has its conversation
     again, and no question that is open. Raises `Invalid` for an option that there is not."""
-    labels = {one.id: one.label for one in item.options}
+    labels = {each.id: each.label for each in item.options}
     if option is not None and option not in labels:
         raise Invalid(f"{item.id} takes one of: {', '.join(labels)}", field="option")
-    said = (text or "") if option is None else labels[option]
+    answer = (text or "") if option is None else labels[option]
     asked = " ".join(item.lines)
-    return f"Before this sandbox slept you asked: {asked}\nThe answer is: {said}"
+    return f"Before this sandbox slept you asked: {asked}\nThe answer is: {answer}"
 
 
 def item_of_push(push: PushedBranch) -> InboxItem:

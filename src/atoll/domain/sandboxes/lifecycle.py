@@ -63,7 +63,7 @@ from atoll.domain.sandboxes.stimulus import (
     TeardownFailed,
     TornDown,
     Touched,
-    Wake,
+    WakeUp,
 )
 
 
@@ -86,7 +86,7 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
             return step_agents(sandbox, stimulus)
         case (
             Sleep()
-            | Wake()
+            | WakeUp()
             | Archive()
             | Revive()
             | Evacuate()
@@ -110,7 +110,7 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
 def _step_place(
     sandbox: Sandbox,
     stimulus: Sleep
-    | Wake
+    | WakeUp
     | Archive
     | Revive
     | Evacuate
@@ -122,7 +122,7 @@ def _step_place(
     """Return the outcome of what puts a sandbox away or brings it back, or moves it to another
     host."""
     match stimulus:
-        case Sleep() | Wake():
+        case Sleep() | WakeUp():
             return step_sleep(sandbox, stimulus, now)
         case Archive() | Revive():
             return step_archive(sandbox, stimulus, now)

@@ -104,7 +104,7 @@ class Sleep:
 
 
 @dataclass(frozen=True, slots=True)
-class Wake:
+class WakeUp:
     """An access to a sandbox that sleeps. One that does not sleep any more stays as it is."""
 
 
@@ -331,7 +331,7 @@ Stimulus = (
     | Idle
     | Stop
     | Sleep
-    | Wake
+    | WakeUp
     | Start
     | Recreate
     | Destroy

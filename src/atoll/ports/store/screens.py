@@ -8,7 +8,7 @@ from atoll.ports.vault import Sealed
 
 @dataclass(frozen=True, slots=True)
 class SealedScreens:
-    """What the terminals of a sandbox showed when it fell asleep; only the vault opens it."""
+    """Screens of the terminals of a sandbox as it fell asleep; only the vault opens them."""
 
     sandbox_id: SandboxId
     sealed: Sealed

@@ -124,7 +124,8 @@ async def _signal(request: web.Request) -> web.Response:
 
 
 async def _take_screens(request: web.Request) -> web.Response:
-    running = [one for one in parts_of(request).terminals.all() if one.ending is None]
+    terminals = parts_of(request).terminals.all()
+    running = [terminal for terminal in terminals if terminal.ending is None]
     share = MAX_SCREENS_BYTES // max(1, len(running))
     return answer(KeptScreens(tuple(terminal.screen(share) for terminal in running)))
 

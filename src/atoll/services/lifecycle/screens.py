@@ -1,7 +1,8 @@
-"""What the terminals of a sleeping sandbox showed, sealed in the store.
+"""Screens of the terminals of sleeping sandboxes, sealed in the store.
 
-It is taken just before the runtime ends, and given to the next one. Nothing of a terminal's output
-lies on disk otherwise: it is there only while the sandbox sleeps, and only the vault opens it.
+They are taken just before the runtime ends, and given to the next one. Nothing of a terminal's
+output lies on disk otherwise: it is there only while the sandbox sleeps, and only the vault opens
+it.
 """
 
 import base64
@@ -19,7 +20,7 @@ from atoll.services.ground import Ground
 from atoll.wire.contract.screens import MAX_SCREENS_BYTES, KeptScreen, KeptScreens, take_screens
 
 _MOST_BYTES: Final = 2 * MAX_SCREENS_BYTES
-"""What one may unpack to: the screens are spelled in base64."""
+"""Bound on what unpacks: the screens are spelled in base64."""
 
 _decoder = msgspec.json.Decoder(KeptScreens)
 
@@ -57,11 +58,11 @@ class Screens:
         if sandbox.asleep_since is None:
             return ()
         async with self._store.read() as rows:
-            kept = await rows.screens.get(sandbox.id)
-        if kept is None:
+            stored = await rows.screens.get(sandbox.id)
+        if stored is None:
             return ()
         try:
-            packed = self._vault.open(kept.sealed, _binding(sandbox))
+            packed = self._vault.open(stored.sealed, _binding(sandbox))
         except Failed as error:
             _log.warning("screens_not_opened", sandbox=sandbox.id, reason=error.message)
             return ()

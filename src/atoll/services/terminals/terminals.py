@@ -54,7 +54,7 @@ ATTACH_WORDS = frozenset(
 """Query parameters that a client may send when it attaches."""
 
 _OWN_WORDS = frozenset({"wake"})
-"""Those that the runtime does not get."""
+"""Parameters that the runtime does not get."""
 
 
 class Terminals:

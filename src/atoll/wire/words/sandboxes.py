@@ -86,8 +86,8 @@ class IdleAction(StrEnum):
 
 
 class WakePolicy(StrEnum):
-    """Who wakes a sleeping sandbox by using it: every `access`, those of a `person` alone, or
-    `never` anybody but by a start."""
+    """The uses that wake a sleeping sandbox: every `access`, those of a `person` alone, or `never`
+    any but a start."""
 
     ACCESS = "access"
     PERSON = "person"

@@ -11,7 +11,7 @@ from atoll.domain.sandboxes.farewell import farewell
 from atoll.domain.sandboxes.instruction import Append, Provision, Teardown
 from atoll.domain.sandboxes.lifecycle import step
 from atoll.domain.sandboxes.sandbox import Sandbox
-from atoll.domain.sandboxes.sleep import check_may_wake
+from atoll.domain.sandboxes.steps.sleep import check_may_wake
 from atoll.domain.sandboxes.stimulus import (
     Archive,
     Broke,
@@ -23,7 +23,7 @@ from atoll.domain.sandboxes.stimulus import (
     Start,
     Stimulus,
     Stop,
-    Wake,
+    WakeUp,
 )
 from atoll.testing.samples import NOW, sandbox
 from atoll.wire.words.sandboxes import IdleAction, State, WakePolicy
@@ -74,17 +74,17 @@ def test_idleness_ends_as_the_profile_says(action: IdleAction, state: State, asl
 
 
 def test_access_wakes_it_once() -> None:
-    waking, instructions = step(ASLEEP, Wake(), LATER)
+    waking, instructions = step(ASLEEP, WakeUp(), LATER)
     assert waking.waking and not waking.asleep
     assert instructions == (Append("sandbox.provisioning", "woken"), Provision(1))
-    assert step(waking, Wake(), LATER) == (waking, ())
-    assert step(HERE, Wake(), LATER) == (HERE, ())
+    assert step(waking, WakeUp(), LATER) == (waking, ())
+    assert step(HERE, WakeUp(), LATER) == (HERE, ())
 
 
 @pytest.mark.parametrize("state", [State.STOPPED, State.EXPIRED, State.DESTROYED])
 def test_access_starts_nothing_that_does_not_sleep(state: State) -> None:
     here = replace(HERE, state=state)
-    assert step(here, Wake(), LATER) == (here, ())
+    assert step(here, WakeUp(), LATER) == (here, ())
 
 
 def test_woken_sandbox_sleeps_no_more() -> None:
@@ -120,7 +120,7 @@ def test_start_of_a_sleeping_sandbox_wakes_it() -> None:
 
 
 def test_time_to_live_of_a_sleeping_sandbox_runs_on() -> None:
-    waking, _ = step(ASLEEP, Wake(), LATER)
+    waking, _ = step(ASLEEP, WakeUp(), LATER)
     assert waking.expires_at == HERE.expires_at
 
 

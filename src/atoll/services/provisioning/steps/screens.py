@@ -35,10 +35,10 @@ class ScreenRead:
         if since is None:
             return
         notice = f"This sandbox slept for {_span(since, self._clock.now())}."
-        kept = await self._screens.of(up.sandbox)
+        screens = await self._screens.of(up.sandbox)
         up.screens = {
             screen.terminal_id: replace(screen, notice=f"{notice} {_ended(screen)}")
-            for screen in kept
+            for screen in screens
         }
 
 

@@ -13,8 +13,8 @@ from atoll.domain.errors import Conflict, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
-from atoll.domain.sandboxes.sleep import check_may_wake
-from atoll.domain.sandboxes.stimulus import Wake
+from atoll.domain.sandboxes.steps.sleep import check_may_wake
+from atoll.domain.sandboxes.stimulus import WakeUp
 from atoll.services.lifecycle.waits import SandboxWaits
 from atoll.services.sandboxes.reconciler import Reconciler
 from atoll.wire.contract.journal import REST_SECONDS
@@ -45,7 +45,7 @@ class Sleepers:
         check_may_wake(caller, sandbox)
         with self._wait_counted(sandbox):
             if sandbox.asleep:
-                sandbox = await self._reconciler.apply(sandbox.id, Wake(), actor=caller)
+                sandbox = await self._reconciler.apply(sandbox.id, WakeUp(), actor=caller)
             awake = await self._waits.wait(sandbox, timeout_seconds=WAKE_SECONDS)
         if awake.waking:
             raise Unavailable(

@@ -259,9 +259,7 @@ def build_sandboxes(
     own, lead = cycle.runners.own, cycle.runners.lead
     maintenance = Maintenance(provisioning, ground.clock, lead)
     bring_up = build_bring_up(ground, ports, cycle, preparation, provisioning)
-    reconciler = build_reconciler(
-        ground, cycle, provisioning, bring_up=bring_up, maintenance=maintenance
-    )
+    reconciler = build_reconciler(ground, cycle, provisioning, bring_up, maintenance=maintenance)
     remote = RemoteMaintenance(ground, maintenance, runtimes, runner=own, leading=lead)
     watch, queue = build_watch(ground, ports, cycle, reconciler), TaskQueue(ground, reconciler)
     waiting = WaitingTasks(directory, ground.clock, runtimes, reconciler=reconciler, runner=lead)
@@ -416,8 +414,8 @@ def build_reconciler(
     ground: Ground,
     cycle: Lifecycle,
     provisioning: Provisioning,
-    *,
     bring_up: BringUpSteps,
+    *,
     maintenance: Maintenance,
 ) -> Reconciler:
     """Return what performs the work that the lifecycle decided."""
