@@ -13,6 +13,7 @@ from atoll.wire.contract import (
     policy,
     ports,
     recordings,
+    screens,
     terminals,
     workers,
 )
@@ -67,6 +68,8 @@ CALLS: list[tuple[RuntimeCall[Any], str]] = [
     ),
     (journal.acknowledge(3), 'POST /journal/ack {"n":3}'),
     (journal.check_health(), "GET /health"),
+    (journal.rest_if_idle(journal.RestBody(unused_seconds=60)), 'POST /rest {"unused_seconds":60}'),
+    (screens.take_screens(), "GET /screens"),
     (journal.decide_ask("a_1", "deny"), 'POST /asks/a_1 {"decision":"deny"}'),
     (policy.put_policy(policy.Policy(revision=2)), "PUT /policy"),
     (policy.get_policy(), "GET /policy"),
