@@ -8,7 +8,6 @@ from contextlib import closing
 from pathlib import Path
 
 from atoll.runtime.settling import IDLE_SECONDS
-from atoll.zygote.host.title import has_title
 from atoll.zygote.start.pool import POOL_SIZE
 from bench.attach import attach
 from bench.broker import broker
@@ -25,9 +24,11 @@ from bench.figures import Series, table, verdict
 from bench.neighbour import neighbour
 from bench.page import page
 from bench.peers import BareBubblewrap, Docker, fork_and_exec, milliseconds
+from bench.processes import zygote_pss
 from bench.redaction import redaction
 from bench.review import review
 from bench.server import Server, server
+from bench.sleep import sleep
 from bench.status import status
 from bench.terminal_memory import terminal_memory
 from bench.terminals import terminals
@@ -109,7 +110,7 @@ def memory() -> None:
     ready = Series("PSS of what stands ready for the next starts", "MiB")
     alone = Series("PSS of the zygote alone", "MiB")
     with server() as atoll:
-        bare = _pss(atoll.host.home)
+        bare = zygote_pss(atoll.host.home)
         for _ in range(POOL_SIZE):
             atoll.api.delete(f"/v1/sandboxes/{atoll.create()}", params={"wait": "true"})
         before = _settled_pss(atoll.host.home)
@@ -131,7 +132,7 @@ def _settled_pss(home: Path) -> float:
     samples = []
     for _ in range(MEMORY_SECONDS):
         time.sleep(1)
-        samples.append(_pss(home))
+        samples.append(zygote_pss(home))
     return sum(samples) / len(samples)
 
 
@@ -191,47 +192,11 @@ def _crowd(atoll: Server) -> list[str]:
     return made
 
 
-def _pss(home: Path) -> float:
-    """KiB of PSS of the zygote of `home` and all its descendants."""
-    parents: dict[int, int] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                stat = (entry / "stat").read_text()
-            except OSError:
-                continue
-            parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
-    roots = {pid for pid in parents if _is_zygote(pid, home)}
-    wanted = set(roots)
-    while True:
-        more = {pid for pid, parent in parents.items() if parent in wanted} - wanted
-        if not more:
-            break
-        wanted |= more
-    return sum(_process_pss(pid) for pid in wanted)
-
-
-def _is_zygote(pid: int, home: Path) -> bool:
-    try:
-        command = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return False
-    return has_title(command, "zygote", home)
-
-
-def _process_pss(pid: int) -> float:
-    try:
-        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    except OSError:
-        return 0
-    lines = [line.split() for line in rollup.splitlines() if line.startswith("Pss:")]
-    return float(lines[0][1]) if lines else 0
-
-
 BENCHMARKS: dict[str, Callable[[], None]] = {
     "create": create,
     "exec": exec_true,
     "memory": memory,
+    "sleep": sleep,
     "agent": agent,
     "restart": restart,
     "broker": broker,
