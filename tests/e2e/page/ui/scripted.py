@@ -329,7 +329,7 @@ class ScriptedServer:
             web.get(one, self._get),
             web.get(one + "/logs", self._logs),
             web.get(one + "/unpulled", self._unpulled),
-            web.post(one + "/{verb:stop|start|recreate|destroy|extend_ttl}", self._act),
+            web.post(one + "/{verb:sleep|stop|start|recreate|destroy|extend_ttl}", self._act),
             web.post(one + "/{verb:archive|revive}", self._put_away),
             web.post(one + "/review", self._review),
             web.get(one + "/terminals", self._terminals),
@@ -564,6 +564,8 @@ class ScriptedServer:
             await self.tell(f"sandbox:{sandbox_id}", "sandbox.ttl_extended")
         else:
             states = {"stop": "stopped", "start": "ready", "recreate": "provisioning"}
+            states["sleep"] = "stopped"
+            self.sandboxes[sandbox_id]["asleep"] = verb == "sleep"
             await self.enter(sandbox_id, states.get(verb, "destroyed"))
         return web.json_response(row_of(self.sandboxes[sandbox_id]), status=202)
 

@@ -287,6 +287,19 @@ async def test_expired_sandbox_can_be_started_with_its_files(open_page: OpenPage
     await expect(open_page.page.locator(".row").first).to_contain_text("Ready")
 
 
+async def test_sandbox_that_sleeps_says_so_and_starts(open_page: OpenPage) -> None:
+    page, server = open_page.page, open_page.server
+    await (await sandbox_menu(page)).get_by_text("Let it sleep").click()
+    dialog = page.get_by_role("alertdialog")
+    await expect(dialog).to_contain_text("terminals come back as they are")
+    await dialog.get_by_role("button", name="Let it sleep").click()
+    await expect(page.locator(".row").first).to_contain_text("Asleep")
+    await expect(page.get_by_text("Stopped")).to_have_count(0)
+    await page.get_by_role("button", name="Start", exact=True).click()
+    await expect(page.get_by_text("Asleep")).to_have_count(0)
+    assert [verb for verb, _ in server.acts] == ["sleep", "start"]
+
+
 async def test_time_left_can_be_extended(open_page: OpenPage) -> None:
     page = open_page.page
     await (await sandbox_menu(page)).get_by_role("button", name="3 h 42 min left").click()

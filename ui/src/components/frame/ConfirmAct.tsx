@@ -30,7 +30,7 @@ export function ConfirmAct({ sandbox, act, onClose }: ConfirmActProps) {
       onConfirm={() => void perform(sandbox, act, { keeps, loses })}
     >
       <p>{consequences(act)}</p>
-      {act !== 'start' && !empty && (
+      {act !== 'start' && act !== 'sleep' && !empty && (
         <UnpulledWork sandboxId={sandbox.sandbox_id} onFound={onFound} />
       )}
       {ends && !empty && (
