@@ -4102,8 +4102,8 @@ export interface components {
             readonly state: components["schemas"]["State"];
         };
         /**
-         * @description Who wakes a sleeping sandbox by using it: every `access`, those of a `person` alone, or
-         *     `never` anybody but by a start.
+         * @description The uses that wake a sleeping sandbox: every `access`, those of a `person` alone, or `never`
+         *     any but a start.
          * @enum {string}
          */
         readonly WakePolicy: "access" | "person" | "never";

@@ -8,7 +8,7 @@ have had some effect.
 import asyncio
 
 from atoll.domain.errors import Conflict
-from atoll.wire.contract.journal import FALLING_ASLEEP, REST_SECONDS
+from atoll.wire.contract.journal import REST_SECONDS
 
 HOLDS_SECONDS = 300.0
 """After a farewell that no end followed: the control plane died, and the sandbox was started
@@ -45,7 +45,7 @@ class AnnouncedEnd:
     def check_rest(self) -> None:
         """Raise `Conflict` while it rests."""
         if self._loop.time() < self._rests_until:
-            raise Conflict("the sandbox falls asleep: use it again", code=FALLING_ASLEEP)
+            raise Conflict("the sandbox falls asleep: use it again", code="falling_asleep")
 
     def announce(self) -> None:
         """Note the announcement; each one counts anew."""

@@ -12,7 +12,7 @@ from google.protobuf import json_format
 
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.workers.create import WorkerId
-from atoll.domain.workers.record import WorkerEventDraft
+from atoll.domain.workers.record import WorkerEventDraft, worker_stream
 from atoll.protocol.v1 import codex_admin_pb2 as admin_pb2
 from atoll.testing.samples import NOW
 from tests.surfaces.http.world import World, client_of, world
@@ -36,6 +36,19 @@ async def _append(atoll: World, name: str, count: int) -> int:
         return await rows.worker_events.last(found.key)
 
 
+async def _has_ended(atoll: World, name: str) -> None:
+    """Return once a worker has ended, as there is no program for it here: that is in its stream."""
+    async with atoll.ground.store.read() as rows:
+        found = await rows.workers.find(LOCAL_PERSON.org_id, LOCAL_PERSON.id, WorkerId(name))
+    assert found is not None
+    with atoll.ground.bus.listen(worker_stream(found.key)) as listener:
+        while True:
+            async with atoll.ground.store.read() as rows:
+                if await rows.worker_events.last(found.key):
+                    return
+            await listener.wait()
+
+
 def _strict(document: dict[str, Any]) -> admin_pb2.WorkerSummary:
     return json_format.ParseDict(document, admin_pb2.WorkerSummary())
 
@@ -48,6 +61,7 @@ async def test_list_says_how_far_each_summary_is_page_by_page(atoll: World) -> N
             assert made.status_code == 201, made.text
             # Pages are by the moment of the create, and this clock stands still by itself.
             atoll.clock.at += timedelta(seconds=1)
+            await _has_ended(atoll, name)
         await atoll.services.workers.summaries.look()
         newest = await _append(atoll, "two", 3)
         page = (await client.get(PLACE, params={"limit": 1})).json()
