@@ -7,6 +7,9 @@ import { actWords, neverHeldWork, perform, type Act } from '../../state/acts';
 import { Confirm } from '../parts/Dialog';
 import { LoseCheck, UnpulledWork, type Finding } from '../sandboxes/UnpulledWork';
 
+/** Acts after which work that nobody has outside is lost, or will be some day. */
+const ENDS: readonly Act[] = ['stop', 'recreate', 'destroy'];
+
 interface ConfirmActProps {
   readonly sandbox: Sandbox;
   readonly act: Act;
@@ -30,7 +33,7 @@ export function ConfirmAct({ sandbox, act, onClose }: ConfirmActProps) {
       onConfirm={() => void perform(sandbox, act, { keeps, loses })}
     >
       <p>{consequences(act)}</p>
-      {act !== 'start' && act !== 'sleep' && !empty && (
+      {ENDS.includes(act) && !empty && (
         <UnpulledWork sandboxId={sandbox.sandbox_id} onFound={onFound} />
       )}
       {ends && !empty && (
