@@ -9,6 +9,7 @@ from atoll.client.server import Server
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.ports.repositories import StoredRepository
 from atoll.wire.words.networks import NetworkMode
+from tests.surfaces.http.test_pull_requests import SECRET, SITE
 from tests.surfaces.http.world import World, client_of
 from tests.surfaces.mcp.conftest import Connect
 from tests.surfaces.mcp.test_tools import value_of
@@ -51,6 +52,28 @@ async def test_anonymous_agent_fetches_no_repository(
     assert made.get("sandbox"), made
     refused = await _made(connect, HOME, repo_url=REMOTE.replace("app", "other"))
     assert refused["field"] == "repo_url"
+
+
+async def test_anonymous_agent_reads_no_issue(atoll: World, connect: Connect) -> None:
+    address = f"{SITE}/o/r/issues/1"
+    refused = await _made(connect, HOME, issue=address)
+    assert (refused["code"], refused["field"]) == ("forbidden", "issue")
+    assert atoll.forge.tokens == []
+
+
+async def test_issue_is_the_task_of_a_sandbox(atoll: World, connect: Connect) -> None:
+    atoll.forge.keep("o/r", {"main": "a" * 40})
+    number = atoll.forge.write_issue("o/r", "Fix the parser", "It reads two spaces.")
+    address = f"{SITE}/o/r/issues/{number}"
+    async with client_of(atoll.url, atoll.token) as client:
+        assert (await client.post("/v1/secrets", json=SECRET)).is_success
+    made = await _made(connect, "", issue=address, agent="codex", prompt="In Rust, please.")
+    found = await atoll.services.sandboxes.get(LOCAL_PERSON, made["sandbox"]["sandbox_id"])
+    assert found.task is not None and found.task.issue == address
+    assert found.task.prompt.startswith("In Rust, please.") and "two spaces" in found.task.prompt
+    assert found.repos[0].repo_url == f"{SITE}/o/r"
+    none = await _made(connect, "", issue=f"{SITE}/o/r")
+    assert none["code"] == "invalid"
 
 
 async def test_anonymous_agent_runs_nothing_where_there_is_a_network(

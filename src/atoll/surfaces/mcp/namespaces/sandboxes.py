@@ -7,8 +7,9 @@ sandbox they are about those that were made there.
 from typing import Annotated, Literal
 
 from msgspec import Meta
+from msgspec.structs import replace
 
-from atoll.domain.errors import Invalid
+from atoll.domain.errors import Forbidden, Invalid
 from atoll.domain.event import Json
 from atoll.domain.people.capability import Capability
 from atoll.domain.sandboxes.sandbox import CreateSandbox, RepoRequest, Sandbox
@@ -65,6 +66,14 @@ class CreateArguments(Arguments, frozen=True):
     prompt: Annotated[
         str,
         Meta(description="A task for its agent, begun at once.", max_length=100_000),
+    ] = ""
+    issue: Annotated[
+        str,
+        Meta(
+            description="The address of an issue or pull request: it is the task, in its "
+            "repository, on a branch for it; a prompt stands before its words.",
+            max_length=2000,
+        ),
     ] = ""
     mode: Annotated[
         Literal["", "tui", "machine"],
@@ -124,6 +133,8 @@ async def list_sandboxes(call: Call, arguments: ListArguments) -> Answer:
 async def create_sandbox(call: Call, arguments: CreateArguments) -> Answer:
     """Create a sandbox: a machine of its own for commands and agents. It answers at once; use
     atoll.wait until its state is ready."""
+    if arguments.issue:
+        arguments = await _with_issue(call, arguments)
     profile = arguments.profile or ("" if call.inside else PROFILE)
     request = CreateSandbox(
         profile=profile,
@@ -143,6 +154,21 @@ async def create_sandbox(call: Call, arguments: CreateArguments) -> Answer:
     return Answer({"sandbox": sandbox_value(made)})
 
 
+async def _with_issue(call: Call, arguments: CreateArguments) -> CreateArguments:
+    """Return the arguments with what an issue says where they say nothing. Raises `Forbidden` for
+    an agent that does not use its person's token of a forge, and what the forge's answer raises."""
+    if call.inside or call.stays_home:
+        raise Forbidden("an issue is read with your person's token: send its words", field="issue")
+    task = await call.atoll.review.issues.find(call.caller, arguments.issue)
+    return replace(
+        arguments,
+        issue=task.url,
+        repo_url=arguments.repo_url or task.repo_url,
+        branch=arguments.branch or task.branch,
+        prompt=f"{arguments.prompt.strip()}\n\n{task.prompt}".strip(),
+    )
+
+
 def _repos(arguments: CreateArguments) -> tuple[RepoRequest, ...]:
     """Return the repository. Raises `Invalid` for a branch of none."""
     branch, start = arguments.branch or None, arguments.from_branch or None
@@ -158,7 +184,8 @@ def _task(arguments: CreateArguments) -> TaskRequest | None:
     mode = AgentMode(arguments.mode) if arguments.mode else None
     asks = arguments.permissions == "ask" if arguments.permissions else None
     if arguments.prompt:
-        return TaskRequest(arguments.prompt, mode, asks, None, arguments.max_working or None)
+        most, issue = arguments.max_working or None, arguments.issue or None
+        return TaskRequest(arguments.prompt, mode, asks, None, most, issue)
     if mode is AgentMode.MACHINE or asks or arguments.max_working:
         raise Invalid("a task needs its words: send them as prompt", field="prompt")
     return None
