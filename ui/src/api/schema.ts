@@ -388,11 +388,13 @@ export interface components {
         };
         /**
          * @description An agent of this installation. `mend` says what to do about `reason`; `prompts`: it takes a
-         *     task, `machine`: programs may drive it.
+         *     task, `machine`: programs may drive it, `asks_at_terminal`: there, too, it can be told to ask
+         *     before it acts.
          */
         readonly CatalogueEntry: {
             readonly about_mib: number;
             readonly aliases: readonly string[];
+            readonly asks_at_terminal: boolean;
             readonly install: components["schemas"]["InstallView"] | null;
             readonly installable: boolean;
             readonly machine: boolean;

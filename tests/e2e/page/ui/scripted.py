@@ -451,11 +451,12 @@ class ScriptedServer:
             "about_mib": 0,
         }
         agent |= {"installable": True, "prompts": True, "machine": True, "install": None}
+        agent["asks_at_terminal"] = False
         lacking = {"state": "key_missing", "reason": "There is no key.", "providers": ["gemini"]}
         found = [
             agent | {"name": "claude-code", "state": "works", "aliases": ["claude"]},
             agent | {"name": "codex", "state": "works", "providers": ["openai"]},
-            agent | {"name": "gemini-cli"} | lacking,
+            agent | {"name": "gemini-cli", "asks_at_terminal": True} | lacking,
             agent | {"name": "opencode", "state": "works", "providers": ["openai", "anthropic"]},
             agent | {"name": ADDED, "state": "works", "providers": ["openai"]},
         ]

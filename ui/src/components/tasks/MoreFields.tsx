@@ -1,7 +1,7 @@
 /** What most tasks leave as it is: profile, mode, name, network, life. */
 
 import { api } from '../../api/client';
-import type { Extension, Profile } from '../../api/types';
+import type { CatalogueAgent, Extension, Profile } from '../../api/types';
 import { plural, t } from '../../language/t';
 import { fittingLife, livesOf } from '../sandboxes/lifetime';
 import { Choice, Line, type FieldName } from '../parts/Field';
@@ -47,7 +47,7 @@ export function MoreFields({ state }: { readonly state: ComposerState }) {
               </option>
             ))}
         </Choice>
-        {!draft.bare && <ModeChoice draft={draft} change={change} />}
+        {!draft.bare && <ModeChoice {...{ draft, change }} agents={offers.agents ?? NO_AGENTS} />}
         <Choice
           label={t`Network`}
           value={draft.network}
@@ -105,20 +105,36 @@ interface PartProps {
   readonly change: (part: Partial<TaskDraft>) => void;
 }
 
-function ModeChoice({ draft, change }: PartProps) {
+const NO_AGENTS: readonly CatalogueAgent[] = [];
+
+interface ModeProps extends PartProps {
+  readonly agents: readonly CatalogueAgent[];
+}
+
+function ModeChoice({ draft, change, agents }: ModeProps) {
+  const { mode, asks } = draft;
   return (
     <Choice
       label={t`The agent works`}
-      value={draft.mode === 'tui' ? 'tui' : draft.asks ? 'ask' : 'machine'}
+      value={asks ? `${mode}-asks` : mode}
       onChange={(value) =>
-        change({ mode: value === 'tui' ? 'tui' : 'machine', asks: value === 'ask' })
+        change({ mode: value.startsWith('tui') ? 'tui' : 'machine', asks: value.endsWith('-asks') })
       }
     >
       <option value="tui">{t`at a terminal`}</option>
+      {(asksAtTerminal(draft, agents) || (mode === 'tui' && asks)) && (
+        <option value="tui-asks">{t`at a terminal, asking before it acts`}</option>
+      )}
       <option value="machine">{t`with cards, without asking`}</option>
-      <option value="ask">{t`with cards, asking before it acts`}</option>
+      <option value="machine-asks">{t`with cards, asking before it acts`}</option>
     </Choice>
   );
+}
+
+/** Whether all chosen agents can be told at a terminal to ask. */
+function asksAtTerminal(draft: TaskDraft, agents: readonly CatalogueAgent[]): boolean {
+  const able = agents.filter((one) => one.asks_at_terminal).map((one) => one.name);
+  return draft.agents.length > 0 && draft.agents.every((name) => able.includes(name));
 }
 
 function QueueChoice({ draft, change }: PartProps) {

@@ -32,9 +32,9 @@ test('a branch that somebody typed stays, also an empty one', () => {
   expect(branchOf({ ...DRAFT, branch: '' })).toBe('');
 });
 
-test('a machine asks only where it is a machine', () => {
+test('what asks is said in either mode', () => {
   const bodies = (mode: 'tui' | 'machine') => bodiesOf({ ...DRAFT, asks: true, mode }, [], 'g');
-  expect(bodies('tui')[0]?.task?.permissions).toBe('allow');
+  expect(bodies('tui')[0]?.task?.permissions).toBe('ask');
   expect(bodies('machine')[0]?.task?.permissions).toBe('ask');
   // Left out, it is what the agent has: one that was added has no mode at a terminal.
   expect(bodies('tui')[0]?.task).not.toHaveProperty('mode');

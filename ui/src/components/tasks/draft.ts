@@ -120,7 +120,7 @@ export function bodiesOf(
       prompt: wordsWith(draft.issue, draft.prompt),
       task: {
         ...(draft.mode === 'machine' ? { mode: 'machine' as const } : {}),
-        permissions: draft.mode === 'machine' && draft.asks ? 'ask' : 'allow',
+        permissions: draft.asks ? 'ask' : 'allow',
         group: several ? group : null,
         max_working: draft.maxWorking === '' ? null : Number(draft.maxWorking),
         ...(draft.issue === null ? {} : { issue: draft.issue.url }),

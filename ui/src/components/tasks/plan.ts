@@ -39,7 +39,7 @@ function whoWords({ agents, bare }: TaskDraft): string {
 }
 
 function modeWords({ mode, asks }: TaskDraft): string {
-  if (mode === 'tui') return t`at a terminal`;
+  if (mode === 'tui') return asks ? t`at a terminal, asking before it acts` : t`at a terminal`;
   return asks ? t`with cards, asking before it acts` : t`with cards, without asking`;
 }
 

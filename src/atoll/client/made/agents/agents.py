@@ -53,7 +53,8 @@ class Install(Shape):
 
 class CatalogueEntry(Shape):
     """An agent of this installation. `mend` says what to do about `reason`; `prompts`: it takes
-    a task, `machine`: programs may drive it."""
+    a task, `machine`: programs may drive it, `asks_at_terminal`: there, too, it can be told to
+    ask before it acts."""
 
     name = fields.text()
     aliases = fields.texts()
@@ -65,6 +66,7 @@ class CatalogueEntry(Shape):
     installable = fields.flag()
     prompts = fields.flag()
     machine = fields.flag()
+    asks_at_terminal = fields.flag()
     install = fields.one(Install)
 
 

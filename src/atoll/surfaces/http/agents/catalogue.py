@@ -35,5 +35,6 @@ def _entry(one: AgentReadiness, install: Installing | None) -> api.CatalogueEntr
         installable=agent.package is not None,
         prompts=takes_prompts(agent),
         machine=agent.machine is not None,
+        asks_at_terminal=bool(agent.ask_words),
         install=None if install is None else answer_of(api.InstallView, install),
     )

@@ -47,7 +47,8 @@ class InstallView(Answer):
 
 class CatalogueEntry(Answer):
     """An agent of this installation. `mend` says what to do about `reason`; `prompts`: it takes a
-    task, `machine`: programs may drive it."""
+    task, `machine`: programs may drive it, `asks_at_terminal`: there, too, it can be told to ask
+    before it acts."""
 
     name: str
     aliases: list[str]
@@ -59,6 +60,7 @@ class CatalogueEntry(Answer):
     installable: bool
     prompts: bool
     machine: bool
+    asks_at_terminal: bool
     install: InstallView | None
 
 
