@@ -12,6 +12,7 @@ import aiohttp
 import pytest
 
 from atoll.testing.server import TestServer
+from atoll.wire.terminal.screen_rows import ScreenRows
 from tests.e2e.agents.agent_world import CHOICES, World, first_here, run, sandbox_for
 from tests.peers.api import Pauses
 
@@ -86,6 +87,13 @@ class AgentViewer:
         await self.until(lambda viewer: any(one["type"] == "error" for one in viewer.told[at:]))
         refused = [one for one in self.told[at:] if one["type"] == "input_refused"]
         return refused[0] if refused else None
+
+    def shows(self, words: str) -> bool:
+        """Whether these stand on the screen now. A program draws only what differs, so they need
+        not be in the output."""
+        screen = ScreenRows(80, 24)
+        screen.feed(bytes(self.output))
+        return any(words in line for line in screen.lines())
 
     @property
     def state(self) -> tuple[str, str]:

@@ -43,10 +43,9 @@ async def test_question_of_claude_at_its_terminal_is_answered_by_the_command_lin
         assert late.returncode != 0
         assert await _items(w) == []
 
-        seen = len(scene.viewer.output)
         await scene.ask(f"Another one. [[tool {QUESTION}]]")
         item = await _waiting(w)
-        await scene.viewer.until(lambda s: b"something" in s.output[seen:])
+        await scene.viewer.until(lambda s: s.shows("Type something"))
         assert await scene.viewer.type(b"2") is None
         await until_asked(w, '"Which database?"="Postgres"')
         await _gone(w, item["id"])
@@ -75,10 +74,9 @@ async def test_question_of_codex_at_its_terminal_is_answered_by_the_command_line
         assert (await run(w, sandbox, "cat", "made.txt"))[1] == b"one\n"
         assert await _items(w) == []
 
-        seen = len(scene.viewer.output)
         await scene.ask(f"And again. [[tool {COMMAND % 'two'}]]")
         item = await _waiting(w)
-        await scene.viewer.until(lambda s: b"proceed" in s.output[seen:])
+        await scene.viewer.until(lambda s: s.shows("proceed"))
         assert await scene.viewer.type(b"y") is None
         await _gone(w, item["id"])
         await scene.early.until(lambda r: r.turns("done") == 2)
