@@ -41,7 +41,7 @@ async def test_question_of_claude_at_its_terminal_is_answered_by_the_command_lin
         await scene.early.until(lambda r: r.turns("done") == 1)
         late = await asyncio.to_thread(w.server.run, "inbox", "answer", item["id"], "Postgres")
         assert late.returncode != 0
-        assert await _items(w) == []
+        await _gone(w, item["id"])
 
         await scene.ask(f"Another one. [[tool {QUESTION}]]")
         item = await _waiting(w)
@@ -72,7 +72,7 @@ async def test_question_of_codex_at_its_terminal_is_answered_by_the_command_line
         await _answer(w, item["id"], "yes")
         await scene.early.until(lambda r: r.turns("done") == 1)
         assert (await run(w, sandbox, "cat", "made.txt"))[1] == b"one\n"
-        assert await _items(w) == []
+        await _gone(w, item["id"])
 
         await scene.ask(f"And again. [[tool {COMMAND % 'two'}]]")
         item = await _waiting(w)
