@@ -295,7 +295,8 @@ async def test_sandbox_that_sleeps_says_so_and_starts(open_page: OpenPage) -> No
     await dialog.get_by_role("button", name="Let it sleep").click()
     await expect(page.locator(".row").first).to_contain_text("Asleep")
     await expect(page.get_by_text("Stopped")).to_have_count(0)
-    await page.get_by_role("button", name="Start", exact=True).click()
+    await expect(page.get_by_role("status").filter(has_text="It sleeps.")).to_be_visible()
+    await page.get_by_role("button", name="Wake", exact=True).click()
     await expect(page.get_by_text("Asleep")).to_have_count(0)
     assert [verb for verb, _ in server.acts] == ["sleep", "start"]
 

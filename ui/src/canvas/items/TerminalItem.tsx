@@ -236,13 +236,17 @@ function Absent({ item, why, onRenew }: TerminalItemProps & { readonly why: Foun
   if (why === 'stopped' && sandbox !== undefined)
     return (
       <div className="pane-absent">
-        <p>{t`Its sandbox “${sandbox.name}” is ${sandbox.state}.`}</p>
+        <p>
+          {sandbox.asleep
+            ? t`Its sandbox “${sandbox.name}” sleeps.`
+            : t`Its sandbox “${sandbox.name}” is ${sandbox.state}.`}
+        </p>
         <button
           type="button"
           className="button button-small"
           onClick={() => void perform(sandbox, 'start')}
         >
-          {t`Start it`}
+          {sandbox.asleep ? t`Wake it` : t`Start it`}
         </button>
         <button
           type="button"

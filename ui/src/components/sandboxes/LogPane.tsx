@@ -67,6 +67,12 @@ export function LogPane({ sandbox, waitsForTerminal }: LogPaneProps) {
           )}
         </div>
       )}
+      {sandbox.asleep && (
+        <div className="log-invite" role="status">
+          <p>{t`It sleeps. Its terminals and agents are back as they were once somebody uses it.`}</p>
+          {sandbox.reason !== null && <p className="quiet">{sandbox.reason}</p>}
+        </div>
+      )}
       <ol className="log-lines" aria-live={moving ? 'polite' : 'off'}>
         {(lines ?? []).map((line, i) => (
           <li key={i} ref={i === (lines?.length ?? 0) - 1 ? end : undefined}>

@@ -53,7 +53,7 @@ function wordsOf(act: Kind, sandbox: Sandbox): string {
     case 'merge':
       return t`Merge`;
     case 'start':
-      return t`Start`;
+      return sandbox.asleep ? t`Wake` : t`Start`;
     case 'archive':
     case 'revive':
       return workActWords()[act];
