@@ -119,6 +119,8 @@ ELSEWHERE = {
     "image": "tests/security/wall/test_roots.py: another root",
     "workspace.mode": "domain/sandboxes/test_create.py, tests/e2e: a mirror is filled or refused",
     "resume_agents": "below: it acts on a start after a stop",
+    "idle_action": "domain/sandboxes/steps/test_sleep.py, tests/e2e/waiting: what idleness brings",
+    "wake": "domain/sandboxes/steps/test_sleep.py, tests/services/sandboxes: who wakes it",
     "mcp.enabled": "tests/adapters/zygote/test_start.py, tests/services/people, tests/surfaces/mcp",
     "mcp.namespaces": "tests/surfaces/mcp/test_inside.py: tools are listed and called",
     "mcp.tools": "tests/services/tools/test_consent.py, tests/surfaces/mcp/test_inside.py",
