@@ -10,8 +10,10 @@ import pytest
 
 from atoll.adapters.extensions.in_memory import FailurePoint
 from atoll.domain.errors import Conflict, Failed, Unavailable
+from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON, SYSTEM
 from atoll.domain.sandboxes.sandbox import Sandbox
+from atoll.ports import Transaction
 from atoll.services.sandboxes.sleep import sleepers
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.execs import ExecBody
@@ -152,6 +154,30 @@ async def test_screens_go_when_it_sleeps_no_more(act: str) -> None:
         made = await asleep(s)
         await getattr(s.sandboxes, act)(LOCAL_PERSON, made.id)
         async with s.store.read() as rows:
+            assert await rows.screens.get(made.id) is None
+
+
+async def test_screens_of_a_runtime_that_was_taken_over_are_bounded() -> None:
+    flood = msgspec.structs.replace(SCREEN, data=bytes(17 << 20))
+    async with scene() as s:
+        shows(s, flood)
+        made = await asleep(s)
+        async with s.store.read() as rows:
+            assert await rows.screens.get(made.id) is None
+        woken, _ = await s.access.runtime(LOCAL_PERSON, made.id, activity=True)
+        assert woken.state == "ready"
+
+
+async def test_screens_do_not_go_along_to_a_new_owner() -> None:
+    async def nothing(_rows: Transaction, _before: Sandbox) -> None: ...
+
+    async with scene() as s:
+        shows(s, SCREEN)
+        made = await asleep(s)
+        await s.sandboxes.give(LOCAL_PERSON, made.id, PrincipalId("bob"), also=nothing)
+        async with s.store.read() as rows:
+            given = await rows.sandboxes.get(made.id)
+            assert given is not None and not given.asleep
             assert await rows.screens.get(made.id) is None
 
 

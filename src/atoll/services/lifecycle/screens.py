@@ -5,6 +5,7 @@ output lies on disk otherwise: it is there only while the sandbox sleeps, and on
 it.
 """
 
+import asyncio
 import base64
 import zlib
 from typing import Final
@@ -18,9 +19,11 @@ from atoll.ports import RuntimeClient, Vault
 from atoll.ports.store.screens import SealedScreens
 from atoll.services.ground import Ground
 from atoll.wire.contract.screens import MAX_SCREENS_BYTES, KeptScreen, KeptScreens, take_screens
+from atoll.wire.contract.terminals import MAX_LISTED
 
 _MOST_BYTES: Final = 2 * MAX_SCREENS_BYTES
-"""Bound on what unpacks: the screens are spelled in base64."""
+"""Bound on the output of all screens: one begins where its output may be cut. Spelled in base64 it
+takes four thirds of that."""
 
 _decoder = msgspec.json.Decoder(KeptScreens)
 
@@ -43,9 +46,9 @@ class Screens:
             taken = await client.call(take_screens())
         except NotFound:  # a runtime of an earlier version
             return
-        if not taken.screens:
+        if not taken.screens or not _fits(taken):
             return
-        packed = base64.b64encode(zlib.compress(msgspec.json.encode(taken), 6)).decode()
+        packed = await asyncio.to_thread(_pack, taken)
         sealed = SealedScreens(sandbox.id, self._vault.seal(packed, _binding(sandbox)))
         async with self._store.begin() as rows:
             now = await rows.sandboxes.get(sandbox.id)
@@ -66,8 +69,22 @@ class Screens:
         except Failed as error:
             _log.warning("screens_not_opened", sandbox=sandbox.id, reason=error.message)
             return ()
-        unpacked = zlib.decompressobj().decompress(base64.b64decode(packed), _MOST_BYTES)
-        return _decoder.decode(unpacked).screens
+        return await asyncio.to_thread(_unpack, packed)
+
+
+def _fits(taken: KeptScreens) -> bool:
+    """Report whether screens are within their bounds, which the runtime's word alone says."""
+    size = sum(len(screen.data) + len(screen.preamble) for screen in taken.screens)
+    return len(taken.screens) <= MAX_LISTED and size <= _MOST_BYTES
+
+
+def _pack(taken: KeptScreens) -> str:
+    return base64.b64encode(zlib.compress(msgspec.json.encode(taken), 1)).decode()
+
+
+def _unpack(packed: str) -> tuple[KeptScreen, ...]:
+    unpacked = zlib.decompressobj().decompress(base64.b64decode(packed), 2 * _MOST_BYTES)
+    return _decoder.decode(unpacked).screens
 
 
 def _binding(sandbox: Sandbox) -> tuple[str, str]:
