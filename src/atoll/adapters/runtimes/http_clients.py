@@ -24,10 +24,11 @@ from atoll.adapters.runtimes.correlation import correlation_headers
 from atoll.adapters.runtimes.unix_handover import UnixHandoverLink, unix_handover_link
 from atoll.adapters.runtimes.ws_channel import WsChannel
 from atoll.domain.error_status import kind_of
-from atoll.domain.errors import AtollError, Failed, Invalid, NotFound, Unavailable
+from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound, Unavailable
 from atoll.ports.extension import Reachability
 from atoll.ports.runtime import Channel, RuntimeClient, RuntimeStream
 from atoll.wire.contract.call import Query, RuntimeCall
+from atoll.wire.contract.journal import CODE_HEADER, FALLING_ASLEEP
 from atoll.wire.http.unreadable import UNREADABLE
 
 T = TypeVar("T")
@@ -232,6 +233,8 @@ def _transport_errors() -> Iterator[None]:
     except aiohttp.WSServerHandshakeError as error:
         if error.status == _NOT_FOUND:
             raise NotFound("there is no such terminal; list the terminals") from error
+        if error.headers is not None and error.headers.get(CODE_HEADER) == FALLING_ASLEEP:
+            raise Conflict("the sandbox falls asleep", code=FALLING_ASLEEP) from error
         raise Unavailable(
             f"the runtime refused the connection with {error.status}; try again shortly"
         ) from error

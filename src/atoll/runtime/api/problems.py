@@ -12,6 +12,7 @@ from aiohttp.typedefs import Handler
 from atoll.domain.error_status import status_of
 from atoll.domain.errors import AtollError
 from atoll.runtime.api.tracing import request_id_of
+from atoll.wire.contract.journal import CODE_HEADER
 
 log = logging.getLogger("atoll.runtime")
 
@@ -51,6 +52,7 @@ def respond(status: int, code: str, detail: str, field: str | None = None) -> we
         status=status,
         body=msgspec.json.encode({"type": problem.type, **body}),
         content_type="application/problem+json",
+        headers={CODE_HEADER: code},
     )
 
 

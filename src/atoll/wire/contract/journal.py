@@ -12,6 +12,9 @@ REST_SECONDS = 15.0
 FALLING_ASLEEP = "falling_asleep"
 """The code of what a runtime refused because it rests. It had no effect."""
 
+CODE_HEADER = "Problem-Code"
+"""The header with the code of a refusal: who opens a WebSocket does not see the body."""
+
 
 class JournalEntry(msgspec.Struct, frozen=True):
     """An event in the runtime; `at` is RFC 3339 UTC."""
