@@ -1,13 +1,18 @@
 """A runtime that rests before its sandbox sleeps: it begins nothing, and goes on without an end."""
 
 import asyncio
+from typing import TypeVar
 
 import pytest
-from aiohttp import WSServerHandshakeError
+from aiohttp import WSServerHandshakeError, web
 
 from atoll.runtime.api import announced_end
+from atoll.runtime.api.requests import read_json
+from atoll.wire.contract.call import RequestBody
 from atoll.wire.contract.journal import CODE_HEADER, FALLING_ASLEEP
 from tests.runtime.stage import Runtime, runtime
+
+T = TypeVar("T", bound=RequestBody)
 
 USES = [
     ("POST", "/execs", {"argv": ["true"]}),
@@ -44,6 +49,26 @@ async def test_port_of_a_runtime_that_rests_is_refused_with_its_code() -> None:
         assert refused.value.status == 409
         assert refused.value.headers is not None
         assert refused.value.headers[CODE_HEADER] == FALLING_ASLEEP
+
+
+async def test_runtime_does_not_rest_while_something_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slowly(request: web.Request, kind: type[T]) -> T:
+        begun.set()
+        await go_on.wait()
+        return await read_json(request, kind)
+
+    monkeypatch.setattr("atoll.runtime.api.execs.read_json", slowly)
+    async with runtime() as rt, asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(rt.call("POST", "/execs", {"argv": ["true"]}))
+        await begun.wait()
+        await rests(rt, idle_seconds=0, unused_seconds=0)
+        go_on.set()
+        assert (await running)[0] == 200
+        assert (await rt.call("POST", "/execs", {"argv": ["true"]}))[0] == 200
 
 
 async def test_runtime_that_was_used_lately_does_not_rest() -> None:

@@ -6,6 +6,8 @@ have had some effect.
 """
 
 import asyncio
+import contextlib
+from collections.abc import Iterator
 
 from atoll.domain.errors import Conflict
 from atoll.wire.contract.journal import REST_SECONDS
@@ -37,13 +39,28 @@ class AnnouncedEnd:
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._until = self._rests_until = 0.0
+        self._under_way = 0
+
+    @contextlib.contextmanager
+    def use(self) -> Iterator[None]:
+        """Count a request that begins something for as long as it is under way."""
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+
+    @property
+    def in_use(self) -> bool:
+        """True while such a request is under way."""
+        return self._under_way > 0
 
     def rest(self) -> None:
         """Begin nothing for a while: the sandbox is idle, and is about to end."""
         self._rests_until = self._loop.time() + REST_SECONDS
 
     def check_rest(self) -> None:
-        """Raise `Conflict` while it rests."""
+        """Raise `Conflict` while it rests: what is asked then has no effect."""
         if self._loop.time() < self._rests_until:
             raise Conflict("the sandbox falls asleep: use it again", code="falling_asleep")
 

@@ -80,7 +80,8 @@ async def _rest(request: web.Request) -> web.Response:
     body, health = await read_json(request, RestBody), _look(parts)
     idle = body.idle_seconds is not None and health.idle_seconds >= body.idle_seconds
     unused = health.unused_seconds or 0.0
-    if idle or (body.unused_seconds is not None and unused >= body.unused_seconds):
+    idle = idle or (body.unused_seconds is not None and unused >= body.unused_seconds)
+    if idle and not parts.ending.in_use:
         parts.ending.rest()
     return answer(health)
 
@@ -89,7 +90,7 @@ def _look(parts: Parts) -> HealthRecord:
     """Return the state of this runtime."""
     terminals = parts.terminals
     counts = Counts(terminals.running, parts.execs.running, terminals.attached)
-    if parts.execs.in_use or parts.agents.working:
+    if parts.execs.in_use or parts.agents.working or parts.ending.in_use:
         parts.activity.use()
     return parts.activity.health(counts)
 
@@ -141,16 +142,21 @@ async def _redact(request: web.Request, handler: Handler) -> web.StreamResponse:
 @web.middleware
 async def _until_ending(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Refuse to begin something, and to confirm it, once the sandbox's end was announced."""
-    ending = parts_of(request).ending
-    if is_use(request.method, request.path):
-        ending.check_rest()
-    if not is_noted(request.method, request.path):
+    if not is_use(request.method, request.path):
         return await handler(request)
-    ending.check()
-    response = await handler(request)
-    if isinstance(response, web.Response):
+    ending = parts_of(request).ending
+    ending.check_rest()
+    if request.method == "GET":
+        # A connection to a port is used by what passes, not by being there.
+        return await handler(request)
+    with ending.use():
+        if not is_noted(request.method, request.path):
+            return await handler(request)
         ending.check()
-    return response
+        response = await handler(request)
+        if isinstance(response, web.Response):
+            ending.check()
+        return response
 
 
 def _bearing(token: str) -> Middleware:
