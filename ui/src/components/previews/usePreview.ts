@@ -1,7 +1,7 @@
 /** The place that a preview shows, and the link by which its frame comes in. */
 
 import { useEffect, useState } from 'react';
-import { loadPorts, linkTo, ports } from '../../state/previews/ports';
+import { forgetPorts, linkTo, loadPorts, ports } from '../../state/previews/ports';
 import { firstPort, keepPlace, lastPlace, type PreviewPlace } from '../../state/previews/places';
 import { useStore } from '../../state/store';
 
@@ -113,7 +113,11 @@ function sourceOf(entry: Entry, port: number | null, path: string | null): strin
 function useLooked(sandboxId: string, live: boolean): boolean {
   const [looked, setLooked] = useState(false);
   useEffect(() => {
-    if (!live) return;
+    if (!live) {
+      // What listened has ended with it, and the next start tells of its own.
+      forgetPorts(sandboxId);
+      return;
+    }
     let gone = false;
     const done = (): void => {
       if (!gone) setLooked(true);

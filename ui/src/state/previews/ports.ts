@@ -37,6 +37,11 @@ export function linkTo(id: string, port: number, path = '/'): Promise<PreviewLin
   return call('POST', `${portsAt(id)}/${port}/links`, { path }) as Promise<PreviewLink>;
 }
 
+/** Forgets what listened in a sandbox that does not run. */
+export function forgetPorts(id: string): void {
+  ports.set((now) => Object.fromEntries(Object.entries(now).filter(([one]) => one !== id)));
+}
+
 /** Opens a port in a tab of its own. */
 export async function openPort(id: string, port: number, path = '/'): Promise<void> {
   // Opened before the answer is there: later the browser would take it for a pop-up.
