@@ -71,6 +71,15 @@ async def test_runtime_does_not_rest_while_something_begins(
         assert (await rt.call("POST", "/execs", {"argv": ["true"]}))[0] == 200
 
 
+async def test_farewell_of_a_sandbox_that_sleeps_refuses_without_effect() -> None:
+    async with runtime() as rt:
+        bye = {"reason": "r", "guest_reason": "g"}
+        assert (await rt.call("POST", "/farewell?sleeps=true", bye))[0] == 204
+        status, problem = await rt.call("POST", "/execs", {"argv": ["true"]})
+        assert (status, problem["code"]) == (409, FALLING_ASLEEP)
+        assert (await rt.call("GET", "/screens"))[0] == 200
+
+
 async def test_runtime_that_was_used_lately_does_not_rest() -> None:
     async with runtime() as rt:
         await rests(rt, idle_seconds=60, unused_seconds=60)

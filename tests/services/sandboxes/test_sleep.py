@@ -168,6 +168,30 @@ async def test_screens_of_a_runtime_that_was_taken_over_are_bounded() -> None:
         assert woken.state == "ready"
 
 
+@pytest.mark.parametrize("odd", [{"argv": ()}, {"name": "n" * 5000}, {"terminal_id": "../x"}])
+async def test_odd_screens_of_a_runtime_keep_nobody_from_waking_it(odd: dict[str, Any]) -> None:
+    async with scene() as s:
+        shows(s, msgspec.structs.replace(SCREEN, **odd))
+        made = await asleep(s)
+        async with s.store.read() as rows:
+            assert await rows.screens.get(made.id) is None
+        woken, _ = await s.access.runtime(LOCAL_PERSON, made.id, activity=True)
+        assert woken.state == "ready"
+
+
+async def test_wake_that_failed_keeps_the_screens_of_before() -> None:
+    async with scene() as s:
+        shows(s, SCREEN)
+        made = await asleep(s)
+        shows(s)
+        s.extension.fail(FailurePoint.WAIT_READY, Failed("no room"))
+        with pytest.raises(Conflict, match="did not wake"):
+            await s.access.runtime(LOCAL_PERSON, made.id, activity=True)
+        await s.sandboxes.wait(LOCAL_PERSON, made.id, settled=True)
+        async with s.store.read() as rows:
+            assert await rows.screens.get(made.id) is not None
+
+
 async def test_screens_do_not_go_along_to_a_new_owner() -> None:
     async def nothing(_rows: Transaction, _before: Sandbox) -> None: ...
 
@@ -212,7 +236,7 @@ async def test_program_of_a_terminal_is_not_run_again() -> None:
         await s.access.runtime(LOCAL_PERSON, made.id, activity=True)
         opened = [body_of(call) for call in s.runtime.calls if call.path == "/sessions"]
         assert [one.get("argv") for one in opened] == [["/bin/bash"], None]
-        assert "npm run dev has ended" in opened[1]["screen"]["notice"]
+        assert "npm has ended" in opened[1]["screen"]["notice"]
 
 
 ONLY_PEOPLE = """

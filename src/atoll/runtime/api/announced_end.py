@@ -55,9 +55,10 @@ class AnnouncedEnd:
         """True while such a request is under way."""
         return self._under_way > 0
 
-    def rest(self) -> None:
-        """Begin nothing for a while: the sandbox is idle, and is about to end."""
-        self._rests_until = self._loop.time() + REST_SECONDS
+    def rest(self, seconds: float | None = None) -> None:
+        """Begin nothing for so long, by default `REST_SECONDS`: the sandbox is about to end."""
+        longest = REST_SECONDS if seconds is None else seconds
+        self._rests_until = self._loop.time() + longest
 
     def check_rest(self) -> None:
         """Raise `Conflict` while it rests: what is asked then has no effect."""

@@ -7,6 +7,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.ids import TerminalId
 from atoll.domain.terminals.size import clamp
 from atoll.runtime.agents.orders import AgentOrder
+from atoll.runtime.api.announced_end import HOLDS_SECONDS
 from atoll.runtime.api.attach import attach
 from atoll.runtime.api.cards import stream_cards
 from atoll.runtime.api.handover import hand_over
@@ -132,6 +133,9 @@ async def _take_screens(request: web.Request) -> web.Response:
 
 async def _farewell(request: web.Request) -> web.Response:
     body = await read_json(request, FarewellBody)
+    if request.query.get("sleeps") == "true":
+        # What comes from now on goes to the next runtime.
+        parts_of(request).ending.rest(HOLDS_SECONDS)
     for terminal in parts_of(request).terminals.all():
         terminal.audience.dismiss(body.reason, body.guest_reason)
     # The journal is collected next, for the last time.
@@ -180,7 +184,7 @@ def _terminal_request(body: OpenBody, creator: str | None) -> TerminalRequest:
         size=clamp(body.cols, body.rows),
         name=None if body.name is None else _checked_name(body.name),
         ring_bytes=body.ring_bytes,
-        creator=creator if body.screen is None else body.screen.creator,
+        creator=creator,
         id=None if body.screen is None else TerminalId(body.screen.terminal_id),
         screen=body.screen,
     )

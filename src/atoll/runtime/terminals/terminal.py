@@ -163,7 +163,6 @@ class Terminal:
             offset=offset,
             preamble=preamble,
             data=data,
-            creator=self.spec.creator,
             fixed=self.fixed,
         )
 

@@ -8,6 +8,7 @@ it.
 import asyncio
 import base64
 import zlib
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -22,8 +23,7 @@ from atoll.wire.contract.screens import MAX_SCREENS_BYTES, KeptScreen, KeptScree
 from atoll.wire.contract.terminals import MAX_LISTED
 
 _MOST_BYTES: Final = 2 * MAX_SCREENS_BYTES
-"""Bound on the output of all screens: one begins where its output may be cut. Spelled in base64 it
-takes four thirds of that."""
+"""Bound on the screens as they are spelled: in base64 they take four thirds of their output."""
 
 _decoder = msgspec.json.Decoder(KeptScreens)
 
@@ -38,18 +38,19 @@ class Screens:
         self._vault = vault
 
     async def keep(self, sandbox: Sandbox, client: RuntimeClient) -> None:
-        """Keep what the terminals of a sandbox show now, if it sleeps. Raises what the runtime and
-        the store raise."""
-        if sandbox.asleep_since is None:
+        """Keep what the terminals of a sandbox show now, if it sleeps; of a wake that failed stays
+        what there was. Raises what the runtime and the store raise."""
+        if not sandbox.asleep:
             return
         try:
             taken = await client.call(take_screens())
         except NotFound:  # a runtime of an earlier version
             return
-        if not taken.screens or not _fits(taken):
+        packed = await asyncio.to_thread(_pack, taken) if taken.screens else None
+        if packed is None:
             return
-        packed = await asyncio.to_thread(_pack, taken)
-        sealed = SealedScreens(sandbox.id, self._vault.seal(packed, _binding(sandbox)))
+        seal = partial(self._vault.seal, packed, _binding(sandbox))
+        sealed = SealedScreens(sandbox.id, await asyncio.to_thread(seal))
         async with self._store.begin() as rows:
             now = await rows.sandboxes.get(sandbox.id)
             if now is not None and now.asleep_since is not None:
@@ -64,26 +65,24 @@ class Screens:
             stored = await rows.screens.get(sandbox.id)
         if stored is None:
             return ()
+        unseal = partial(self._vault.open, stored.sealed, _binding(sandbox))
         try:
-            packed = self._vault.open(stored.sealed, _binding(sandbox))
-        except Failed as error:
-            _log.warning("screens_not_opened", sandbox=sandbox.id, reason=error.message)
+            return await asyncio.to_thread(lambda: _unpack(unseal()))
+        except (Failed, ValueError, zlib.error, msgspec.MsgspecError) as error:
+            _log.warning("screens_not_opened", sandbox=sandbox.id, reason=str(error))
             return ()
-        return await asyncio.to_thread(_unpack, packed)
 
 
-def _fits(taken: KeptScreens) -> bool:
-    """Report whether screens are within their bounds, which the runtime's word alone says."""
-    size = sum(len(screen.data) + len(screen.preamble) for screen in taken.screens)
-    return len(taken.screens) <= MAX_LISTED and size <= _MOST_BYTES
-
-
-def _pack(taken: KeptScreens) -> str:
-    return base64.b64encode(zlib.compress(msgspec.json.encode(taken), 1)).decode()
+def _pack(taken: KeptScreens) -> str | None:
+    """Return screens as one text; None for more than is kept, which the runtime alone bounds."""
+    spelled = msgspec.json.encode(taken)
+    if len(spelled) > _MOST_BYTES or len(taken.screens) > MAX_LISTED:
+        return None
+    return base64.b64encode(zlib.compress(spelled, 1)).decode()
 
 
 def _unpack(packed: str) -> tuple[KeptScreen, ...]:
-    unpacked = zlib.decompressobj().decompress(base64.b64decode(packed), 2 * _MOST_BYTES)
+    unpacked = zlib.decompressobj().decompress(base64.b64decode(packed), _MOST_BYTES)
     return _decoder.decode(unpacked).screens
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import structlog
 
-from atoll.domain.errors import AtollError, Failed, Invalid, NotFound
+from atoll.domain.errors import AtollError, Failed, Invalid, NotFound, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.domain.sandboxes.sandbox import Sandbox
@@ -44,6 +44,8 @@ from atoll.wire.words.walls import WORKSPACE
 
 TAKE_DOWN_SECONDS = 120.0
 """A backend that hangs must not hold its sandbox for ever."""
+
+REST_ANSWER_SECONDS = 5.0
 
 RAISE_SECONDS = 2400.0
 """For a wall, with everything that a backend fetches and builds for it."""
@@ -302,7 +304,10 @@ async def _at_most(seconds: float, what: str) -> AsyncIterator[None]:
 
 async def _read_idle(client: RuntimeClient, bounds: RestBody) -> Idle:
     try:
-        health = await client.call(rest_if_idle(bounds))
+        async with asyncio.timeout(REST_ANSWER_SECONDS):
+            health = await client.call(rest_if_idle(bounds))
+    except TimeoutError as error:
+        raise Unavailable("The runtime does not say how idle it is.") from error
     except NotFound:  # a runtime of an earlier version
         health = await client.call(check_health())
     # A runtime of an earlier version knows one figure only.

@@ -33,6 +33,8 @@ SILENCES = 3
 
 FAREWELL_SECONDS = 5.0
 
+SCREENS_SECONDS = 10.0
+
 PAUSE_SECONDS = 0.1
 """Between attempts at a runtime, which may be overloaded."""
 
@@ -74,7 +76,7 @@ class FinalCollection:
         for _ in range(ATTEMPTS):
             try:
                 await _say_farewell(sandbox, client)
-                await self._screens.keep(sandbox, client)
+                await self._keep_screens(sandbox, client)
                 await self._journals.collect(sandbox, client)
                 return
             except StoreUnavailable as err:
@@ -88,6 +90,14 @@ class FinalCollection:
                 await asyncio.sleep(PAUSE_SECONDS)
         if silences and await self._may_be_alive(sandbox):
             _log.warning("journal_rest_lost", sandbox=sandbox.id)
+
+    async def _keep_screens(self, sandbox: Sandbox, client: RuntimeClient) -> None:
+        """Keep the screens of one that sleeps. Whatever goes wrong costs them alone."""
+        try:
+            async with asyncio.timeout(SCREENS_SECONDS):
+                await self._screens.keep(sandbox, client)
+        except (AtollError, TimeoutError) as err:
+            _log.warning("screens_not_kept", sandbox=sandbox.id, reason=str(err))
 
     async def _may_be_alive(self, sandbox: Sandbox) -> bool:
         """Report whether the runtime may be alive; it may when its backend does not answer."""
@@ -115,4 +125,4 @@ async def _say_farewell(sandbox: Sandbox, client: RuntimeClient) -> None:
     body = FarewellBody(reason=words.reason, guest_reason=words.guest_reason)
     async with asyncio.timeout(FAREWELL_SECONDS):
         with suppress(NotFound):  # a runtime of an earlier version
-            await client.call(say_farewell(body))
+            await client.call(say_farewell(body, sleeps=sandbox.asleep))

@@ -12,6 +12,8 @@ MAX_SCREENS_BYTES = 8 * 1024 * 1024
 
 _TerminalId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
 _Offset = Annotated[int, msgspec.Meta(ge=0)]
+_Text = Annotated[str, msgspec.Meta(max_length=4096)]
+_Argv = Annotated[tuple[_Text, ...], msgspec.Meta(min_length=1, max_length=256)]
 
 
 class KeptScreen(msgspec.Struct, frozen=True):
@@ -20,18 +22,17 @@ class KeptScreen(msgspec.Struct, frozen=True):
     driver. `notice` is a line that is shown below, once it comes back."""
 
     terminal_id: _TerminalId
-    name: str
-    argv: tuple[str, ...]
-    cwd: str
+    name: _Text
+    argv: _Argv
+    cwd: _Text
     cols: int
     rows: int
     ring_bytes: int
     offset: _Offset
     preamble: bytes
     data: bytes
-    creator: str | None = None
     fixed: bool = False
-    notice: str = ""
+    notice: _Text = ""
 
 
 class KeptScreens(msgspec.Struct, frozen=True):

@@ -142,9 +142,10 @@ def signal_terminal(terminal_id: str, body: SignalBody) -> RuntimeCall[None]:
     return done_call("POST", f"/sessions/{terminal_id}/signal", body=body)
 
 
-def say_farewell(body: FarewellBody) -> RuntimeCall[None]:
-    """Close every attached client with a reason: the sandbox ends now."""
-    return done_call("POST", "/farewell", body=body)
+def say_farewell(body: FarewellBody, *, sleeps: bool = False) -> RuntimeCall[None]:
+    """Close every attached client with a reason: the sandbox ends now, or `sleeps`."""
+    query: Query = (("sleeps", "true"),) if sleeps else ()
+    return done_call("POST", "/farewell", query=query, body=body)
 
 
 def tell_everybody(body: NoticeBody) -> RuntimeCall[None]:

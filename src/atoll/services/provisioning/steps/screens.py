@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from atoll.domain.duration import spell_duration
 from atoll.domain.errors import AtollError, Invalid
-from atoll.ports import Clock, RuntimeClient
+from atoll.ports import Clock
 from atoll.services.lifecycle.screens import Screens
 from atoll.services.provisioning.bring_up import BringUp
 from atoll.wire.contract.screens import KeptScreen
@@ -50,14 +50,14 @@ class TerminalReturn:
         left = [screen for screen in up.screens.values() if screen.terminal_id not in up.returned]
         for screen in left:
             try:
-                await _open(up.client, screen)
+                await _open(up, screen)
             except AtollError as error:
-                up.report(f"The terminal {screen.name} did not come back: {error.message}")
+                up.report(f"The terminal {_plain(screen.name)} did not come back: {error.message}")
         if up.screens:
             up.report(f"{len(up.screens)} terminals are back with what they showed.")
 
 
-async def _open(client: RuntimeClient, screen: KeptScreen) -> None:
+async def _open(up: BringUp, screen: KeptScreen) -> None:
     """Open a terminal as it was. Its folder may be gone."""
     body = OpenBody(
         argv=list(screen.argv) if _is_shell(screen) else None,
@@ -68,7 +68,7 @@ async def _open(client: RuntimeClient, screen: KeptScreen) -> None:
         ring_bytes=screen.ring_bytes,
         screen=screen,
     )
-    by = screen.creator or ""
+    client, by = up.client, up.sandbox.owner
     try:
         await client.call(open_terminal(body, principal=by))
     except Invalid:
@@ -83,8 +83,13 @@ def _ended(screen: KeptScreen) -> str:
     """Return the sentence about what ran in a terminal."""
     if _is_shell(screen):
         return "What ran here has ended; the files are as they were."
-    words = " ".join(screen.argv)[:200]
-    return f"{words} has ended; the files are as they were."
+    program = _plain(screen.argv[0].rsplit("/", 1)[-1])
+    return f"{program} has ended; the files are as they were."
+
+
+def _plain(word: str) -> str:
+    """Return a word of the former runtime as ours may quote it."""
+    return "".join(character for character in word if character.isprintable())[:80]
 
 
 def _span(since: datetime, now: datetime) -> str:

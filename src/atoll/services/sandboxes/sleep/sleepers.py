@@ -42,7 +42,8 @@ class Sleepers:
         `Unavailable` when it takes too long or too many wait for it."""
         if not (sandbox.asleep or sandbox.waking):
             return sandbox
-        check_may_wake(caller, sandbox)
+        if sandbox.asleep:
+            check_may_wake(caller, sandbox)
         with self._wait_counted(sandbox):
             if sandbox.asleep:
                 sandbox = await self._reconciler.apply(sandbox.id, WakeUp(), actor=caller)
