@@ -234,11 +234,27 @@ class Inbox:
     async def _tell(self, caller: Principal, item: InboxItem, answer: InboxAnswer) -> None:
         body = AnswerBody(answer.option, answer.text)
         sandbox_id, agent_id = item.sandbox_id or "", item.agent_id or ""
-        if (await self._sandboxes.get(caller, sandbox_id)).asleep:
-            words = AskBody(prompt=answer_after_sleep(item, answer.option, answer.text))
-            await self._agents.ask(caller, sandbox_id, agent_id, body=words)
+        sandbox = await self._sandboxes.get(caller, sandbox_id)
+        if sandbox.asleep or sandbox.waking:
+            await self._tell_after_sleep(caller, item, answer)
             return
         await self._agents.answer(caller, sandbox_id, agent_id, card=item.card, body=body)
+
+    async def _tell_after_sleep(
+        self, caller: Principal, item: InboxItem, answer: InboxAnswer
+    ) -> None:
+        """Give an answer to an agent that slept since it asked; that wakes it."""
+        body = AskBody(prompt=answer_after_sleep(item, answer.option, answer.text))
+        sandbox_id, agent_id = item.sandbox_id or "", item.agent_id or ""
+        try:
+            await self._agents.ask(caller, sandbox_id, agent_id, body=body)
+        except NotFound:
+            # One without a terminal has another id once it goes on.
+            listed = await self._agents.list(caller, sandbox_id)
+            same = [agent for agent in listed.agents if agent.agent == item.agent]
+            if len(same) != 1:
+                raise
+            await self._agents.ask(caller, sandbox_id, same[0].id, body=body)
 
     async def _agent_item(self, caller: Principal, placed: PlacedAgent) -> InboxItem:
         sandbox, agent = placed.sandbox, placed.agent

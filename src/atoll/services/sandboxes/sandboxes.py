@@ -246,6 +246,7 @@ class Sandboxes:
     async def run_setup(self, caller: Principal, ref: str) -> Sandbox:
         """Run the set-up commands of the sandbox's project, in a new terminal. Raises `Conflict`
         when there are none, and while they run."""
+        check_may_manage(caller, await self.get(caller, ref))
         sandbox, client = await self._access.runtime(caller, ref, activity=True)
         project = sandbox.project
         if project is None or not project.content.setup:
@@ -255,7 +256,6 @@ class Sandboxes:
                 f"The set-up of {sandbox.name} runs: look at its terminal `{SETUP_TERMINAL}`.",
                 code="setup_runs",
             )
-        check_may_manage(caller, sandbox)
         opened = await open_setup(sandbox, client)
         await self._journals.remember(sandbox, opened.terminal_id, caller)
         began = await self._act(caller, sandbox.id, SetupBegan(opened.terminal_id))
@@ -269,8 +269,8 @@ class Sandboxes:
     async def begin_task(self, caller: Principal, ref: str) -> Sandbox:
         """Begin a task that waits for the set-up, although that failed or still runs. Raises
         `Conflict` when no task waits."""
+        check_may_manage(caller, await self.get(caller, ref))
         sandbox, client = await self._access.runtime(caller, ref, activity=True)
-        check_may_manage(caller, sandbox)
         return await self._waiting_tasks.begin(caller, sandbox, client)
 
     async def drop_task(self, caller: Principal, ref: str) -> Sandbox:
