@@ -51,6 +51,25 @@ async def test_question_of_claude_at_its_terminal_is_answered_by_the_command_lin
         await _gone(w, item["id"])
 
 
+async def test_question_of_an_agent_that_sleeps_is_answered_and_wakes_it(
+    w: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    await asyncio.to_thread(provide_agent, w.server, "claude-code")
+    sandbox = await sandbox_for(w, "claude-code", repository)
+    made = await w.api.post(
+        f"/v1/sandboxes/{sandbox}/agents",
+        json={"agent": "claude-code", "prompt": f"Now a question. [[tool {QUESTION}]]"},
+    )
+    assert made.is_success, made.text
+    await _waiting(w)
+    await asyncio.to_thread(w.server.run, "sleep", sandbox)
+    (item,) = await _items(w)
+    assert [option["label"] for option in item["options"]] == ["SQLite", "Postgres"]
+    await _answer(w, item["id"], "SQLite")
+    await until_asked(w, "The answer is: SQLite")
+    await _gone(w, item["id"])
+
+
 ASKS = 's/"never"/"on-request"/; s/danger-full-access/workspace-write/'
 COMMAND = (
     'exec_command {"cmd":"echo %s > made.txt","sandbox_permissions":"require_escalated",'
