@@ -36,7 +36,7 @@ class Home:
 
     def __init__(self) -> None:
         self.pulls: list[dict[str, Any]] = []
-        self.works, self.state = True, "done"
+        self.works, self.state, self.stopped = True, "done", False
         self.held = [HELD]
         self.asked: list[tuple[str, Any]] = []
 
@@ -64,13 +64,14 @@ class Home:
         await route.fulfill(json=told)
 
     def _rebased(self, act: str, *, agent: bool) -> dict[str, Any]:
+        if act == "abort":
+            self.stopped = False
+            return {"outcome": "aborted"}
+        self.stopped = self.stopped or act == "rebase"
+        if not self.stopped:
+            return {}
         files: list[Any] = ["src/a.py", "src/evil\u202e.py"]
-        stopped: dict[str, Any] = {
-            "outcome": "conflict",
-            "files": files,
-            "agent": "t_1" if agent else None,
-        }
-        return {"rebase": stopped, "abort": {"outcome": "aborted"}}.get(act, {})
+        return {"outcome": "conflict", "files": files, "agent": "t_1" if agent else None}
 
     def _order(self, body: dict[str, Any]) -> dict[str, Any]:
         order = {
@@ -103,6 +104,7 @@ async def test_work_is_brought_home_from_the_dialog(open_page: OpenPage) -> None
     name = open_page.server.sandboxes[open_page.sandbox]["name"]
     open_page.server.sandboxes[open_page.sandbox]["repos"] = [{**place, **repo}]
     open_page.server.sandboxes[open_page.sandbox]["held"] = [HELD]
+    await open_page.server.report(open_page.sandbox, "t_1", "working")
     await page.reload()
     await opened(page, home)
     dialog = page.get_by_role("dialog")
@@ -130,8 +132,9 @@ async def test_work_is_brought_home_from_the_dialog(open_page: OpenPage) -> None
     await check(page)
     await page.set_viewport_size({"width": 390, "height": 844})
     await check(page)
-    await dialog.get_by_role("button", name="Let the agent resolve it").click()
+    await dialog.get_by_role("button", name="Let codex resolve it").click()
     await expect(dialog.get_by_text("Its agent was asked")).to_be_visible()
+    assert home.asked[-1] == ("POST sync", {"repo": 0, "act": "look", "agent": True, "now": False})
     await dialog.get_by_role("button", name="Give the rebase up").click()
     await expect(dialog.get_by_text("it is back at dddddddddddd")).to_be_visible()
     await dialog.get_by_role("button", name="Drop").click()

@@ -4,9 +4,9 @@ import { useEffect, useState } from 'react';
 import { Problem } from '../../api/call';
 import type { Sandbox } from '../../api/types';
 import { plural, t } from '../../language/t';
-import { openTerminal } from '../../state/acts';
 import { notifyFailure } from '../../state/announce';
 import { syncWith, type Sync } from '../../state/home/home';
+import { ConflictActs } from '../work/ConflictActs';
 
 interface SyncSectionProps {
   readonly sandbox: Sandbox;
@@ -15,18 +15,12 @@ interface SyncSectionProps {
   readonly onTerminal: () => void;
 }
 
-/** A sync that waits for the turn of an agent, or for the person's word. */
-interface Held {
-  readonly why: string;
-  readonly act: 'rebase' | 'abort';
-  readonly agent: boolean;
-}
-
 export function SyncSection({ sandbox, repo, onTerminal }: SyncSectionProps) {
   const { sandbox_id: id } = sandbox;
   const [sync, setSync] = useState<Sync | null>(null);
   const [busy, setBusy] = useState(false);
-  const [held, setHeld] = useState<Held | null>(null);
+  /** Why the sync waits for the turn of an agent, or for the person's word. */
+  const [held, setHeld] = useState<string | null>(null);
   const uploaded = sandbox.repos[repo]?.key != null;
 
   useEffect(() => {
@@ -42,14 +36,14 @@ export function SyncSection({ sandbox, repo, onTerminal }: SyncSectionProps) {
     };
   }, [id, repo]);
 
-  async function run(act: 'rebase' | 'abort', agent = false, now = false): Promise<void> {
+  async function rebase(now = false): Promise<void> {
     setBusy(true);
     setHeld(null);
     try {
-      setSync(await syncWith(id, { repo, act, agent, now }));
+      setSync(await syncWith(id, { repo, act: 'rebase', agent: false, now }));
     } catch (reason) {
       if (reason instanceof Problem && reason.code === 'agent_works') {
-        setHeld({ why: reason.message, act, agent });
+        setHeld(reason.message);
       } else notifyFailure(t`Not synced`)(reason);
     } finally {
       setBusy(false);
@@ -66,12 +60,12 @@ export function SyncSection({ sandbox, repo, onTerminal }: SyncSectionProps) {
       {stuck && <Conflict sync={sync} />}
       {held !== null && (
         <div role="alert">
-          <p className="field-hint">{held.why}</p>
+          <p className="field-hint">{held}</p>
           <button
             type="button"
             className="button button-small"
             disabled={busy}
-            onClick={() => void run(held.act, held.agent, true)}
+            onClick={() => void rebase(true)}
           >
             {t`Sync all the same`}
           </button>
@@ -79,43 +73,13 @@ export function SyncSection({ sandbox, repo, onTerminal }: SyncSectionProps) {
       )}
       <div className="home-acts">
         {stuck ? (
-          <>
-            <button
-              type="button"
-              className="button button-primary"
-              disabled={busy}
-              onClick={() => void run('rebase', true)}
-            >
-              {t`Let the agent resolve it`}
-            </button>
-            <button
-              type="button"
-              className="button"
-              disabled={busy}
-              onClick={() => {
-                void openTerminal(id, undefined, sandbox.repos[repo]?.path).then((made) => {
-                  if (made !== null) onTerminal();
-                });
-              }}
-            >
-              {t`Resolve it in a terminal`}
-            </button>
-            <button
-              type="button"
-              className="button"
-              disabled={busy}
-              onClick={() => void run('abort')}
-            >
-              {t`Give the rebase up`}
-            </button>
-          </>
+          <ConflictActs
+            {...{ sandbox, repo }}
+            kind="rebase"
+            onDone={(came) => (came === null ? onTerminal() : setSync(came))}
+          />
         ) : (
-          <button
-            type="button"
-            className="button"
-            disabled={busy}
-            onClick={() => void run('rebase')}
-          >
+          <button type="button" className="button" disabled={busy} onClick={() => void rebase()}>
             {busy ? t`Rebasing…` : t`Sync`}
           </button>
         )}

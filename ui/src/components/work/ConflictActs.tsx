@@ -6,7 +6,7 @@ import type { Sandbox, Schemas } from '../../api/types';
 import { t, worded } from '../../language/t';
 import { openTerminal } from '../../state/acts';
 import { notify, notifyFailure } from '../../state/announce';
-import { syncWith } from '../../state/home/home';
+import { syncWith, type Sync } from '../../state/home/home';
 import { resolverOf } from '../../state/work/acts';
 
 type Kind = Schemas['ConflictKind'];
@@ -15,8 +15,8 @@ interface ConflictActsProps {
   readonly sandbox: Sandbox;
   readonly repo: number;
   readonly kind: Kind;
-  /** Called once the agent has it, a terminal is open, or it is given up. */
-  readonly onDone?: () => void;
+  /** Called once the agent has it or it is given up, with what came of it, or a terminal is open. */
+  readonly onDone?: (came: Sync | null) => void;
 }
 
 const ABORTS = worded<Readonly<Record<Kind, string>>>(() => ({
@@ -42,9 +42,9 @@ export function ConflictActs({ sandbox, repo, kind, onDone }: ConflictActsProps)
     setBusy(true);
     setHeld(null);
     try {
-      await syncWith(id, { repo, act, agent: act === 'look', now });
+      const came = await syncWith(id, { repo, act, agent: act === 'look', now });
       notify(act === 'look' ? t`${agent ?? name} resolves it.` : t`${name} is as it was before.`);
-      onDone?.();
+      onDone?.(came);
     } catch (reason) {
       if (reason instanceof Problem && reason.code === 'agent_works') {
         setHeld({ why: reason.message, act });
@@ -55,7 +55,7 @@ export function ConflictActs({ sandbox, repo, kind, onDone }: ConflictActsProps)
   }
 
   async function open(): Promise<void> {
-    if ((await openTerminal(id, undefined, sandbox.repos[repo]?.path)) !== null) onDone?.();
+    if ((await openTerminal(id, undefined, sandbox.repos[repo]?.path)) !== null) onDone?.(null);
   }
 
   return (
