@@ -1,5 +1,6 @@
 """Lines by layer and area, those made by a generator counted apart: `python -m scripts.lines`."""
 
+import signal
 import subprocess
 from collections import Counter
 from collections.abc import Iterable
@@ -72,4 +73,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    # Whoever reads only the first lines ends it quietly.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     main()

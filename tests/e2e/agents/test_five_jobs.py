@@ -190,7 +190,7 @@ async def test_question_at_the_terminal_of_claude_is_one_act_on_a_phone(
         await scene.early.until(lambda r: r.turns("done") == 1)
 
 
-async def test_conflict_is_resolved_by_the_agent_and_merged_in_five_acts(
+async def test_conflict_is_handed_to_the_agent_and_merged_in_five_acts(
     jobs: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
     await asyncio.to_thread(provide_agent, jobs.server, "codex")
