@@ -14,7 +14,7 @@ WHOLE = 1 << 20
 
 def slept(scrollback: Scrollback, most: int = WHOLE, capacity: int = WHOLE) -> Scrollback:
     """Return the scrollback of the terminal that goes on after a sleep."""
-    offset, preamble, data = scrollback.kept(most)
+    offset, preamble, data = scrollback.newest(most)
     return Scrollback.resumed(capacity, offset, preamble=preamble, data=data)
 
 

@@ -151,7 +151,7 @@ class Terminal:
     def screen(self, most: int) -> KeptScreen:
         """Return what it shows, at most about `most` bytes, for a terminal that goes on after a
         sleep."""
-        offset, preamble, data = self.scrollback.kept(most)
+        offset, preamble, data = self.scrollback.newest(most)
         return KeptScreen(
             terminal_id=self.spec.id,
             name=self.spec.name,

@@ -61,7 +61,7 @@ class Scrollback:
     @classmethod
     def resumed(cls, capacity: int, offset: int, *, preamble: bytes, data: bytes) -> "Scrollback":
         """Return the scrollback that goes on after `data`, which begins at `offset` with the
-        settings of `preamble`: what `kept` returned."""
+        settings of `preamble`: what `newest` returned."""
         resumed = cls(capacity)
         resumed._ring = Ring(capacity, offset)
         resumed._scanner.end = offset - len(preamble)
@@ -149,7 +149,7 @@ class Scrollback:
         cut = self._cut_before(start + at) if at >= 0 else self.first_cut()
         return cut.preamble() + data[cut.offset - start :]
 
-    def kept(self, most: int) -> tuple[int, bytes, bytes]:
+    def newest(self, most: int) -> tuple[int, bytes, bytes]:
         """Return the newest output, at most about `most` bytes: its offset, bytes that bring an
         emulator to the settings there, and the output."""
         at = max(self._ring.start, self._ring.end - most)

@@ -4,9 +4,7 @@ What ran in them has ended. An agent's terminal goes on with its agent; a shell'
 in its last folder; any other one gets a shell, as nobody asked for its program to run twice.
 """
 
-from collections.abc import Mapping
 from datetime import datetime
-from types import MappingProxyType
 
 from msgspec.structs import replace
 
@@ -19,7 +17,6 @@ from atoll.wire.contract.screens import KeptScreen
 from atoll.wire.contract.terminals import OpenBody, open_terminal
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "ash"})
-NO_SCREENS: Mapping[str, KeptScreen] = MappingProxyType({})
 
 
 class ScreenRead:
@@ -37,7 +34,7 @@ class ScreenRead:
         notice = f"This sandbox slept for {_span(since, self._clock.now())}."
         screens = await self._screens.of(up.sandbox)
         up.screens = {
-            screen.terminal_id: replace(screen, notice=f"{notice} {_ended(screen)}")
+            screen.terminal_id: replace(screen, notice=f"{notice} {_program_notice(screen)}")
             for screen in screens
         }
 
@@ -79,7 +76,7 @@ def _is_shell(screen: KeptScreen) -> bool:
     return len(screen.argv) <= 2 and screen.argv[0].rsplit("/", 1)[-1] in _SHELLS
 
 
-def _ended(screen: KeptScreen) -> str:
+def _program_notice(screen: KeptScreen) -> str:
     """Return the sentence about what ran in a terminal."""
     if _is_shell(screen):
         return "What ran here has ended; the files are as they were."
