@@ -122,6 +122,10 @@ class Unavailable(AtollError):
     default_code = "unavailable"
 
 
+class NoConnection(Unavailable):
+    """A peer that nothing was sent to, as it takes no connection: the request had no effect."""
+
+
 class Failed(AtollError):
     """A permanent failure of a backend; its message is a reason a person can act on."""
 

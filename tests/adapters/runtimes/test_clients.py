@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients, Settings
-from atoll.domain.errors import Failed, Invalid, Unavailable
+from atoll.domain.errors import Failed, Invalid, NoConnection, Unavailable
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import Reachability
 from atoll.testing import FakeRuntimes, RuntimeClientsContract
@@ -100,13 +100,13 @@ async def test_call_to_nobody_is_unavailable_without_the_hosts_paths(
     folder: Path, clients: HttpRuntimeClients
 ) -> None:
     client = clients.client(_reach(folder / "none"))
-    with pytest.raises(Unavailable) as refused:
+    with pytest.raises(NoConnection) as refused:
         await client.call(bytes_call("/health"))
     assert str(folder) not in refused.value.message
-    with pytest.raises(Unavailable):
+    with pytest.raises(NoConnection):
         async with client.stream(bytes_call("/health")):
             pass
-    with pytest.raises(Unavailable):
+    with pytest.raises(NoConnection):
         async with client.attach("/sessions/t_1/attach"):
             pass
 

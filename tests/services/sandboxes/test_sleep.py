@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from atoll.adapters.extensions.in_memory import FailurePoint
-from atoll.domain.errors import Conflict, Failed, Unavailable
+from atoll.domain.errors import AtollError, Conflict, Failed, NoConnection, Unavailable
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON, SYSTEM
 from atoll.domain.sandboxes.sandbox import Sandbox
@@ -108,7 +108,16 @@ async def test_failed_start_is_said_to_who_waits() -> None:
         assert refused.value.code == "not_running"
 
 
-async def test_call_that_came_as_it_fell_asleep_goes_to_the_next_runtime() -> None:
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        pytest.param(Conflict("the sandbox falls asleep", code=FALLING_ASLEEP), id="it says so"),
+        pytest.param(NoConnection("no such socket"), id="another replica let it sleep"),
+    ],
+)
+async def test_call_that_came_as_it_fell_asleep_goes_to_the_next_runtime(
+    refusal: AtollError,
+) -> None:
     async with scene() as s:
         made = await s.ready()
         call = s.runtime.call
@@ -118,7 +127,7 @@ async def test_call_that_came_as_it_fell_asleep_goes_to_the_next_runtime() -> No
                 return await call(asked)
             s.runtime.call = call  # type: ignore[method-assign]
             await s.sandboxes.sleep(LOCAL_PERSON, made.id)
-            raise Conflict("the sandbox falls asleep", code=FALLING_ASLEEP)
+            raise refusal
 
         s.runtime.call = falling_asleep  # type: ignore[method-assign,assignment]
         s.runtime.answers["POST", "/execs"] = (200, EXEC)

@@ -24,7 +24,15 @@ from atoll.adapters.runtimes.correlation import correlation_headers
 from atoll.adapters.runtimes.unix_handover import UnixHandoverLink, unix_handover_link
 from atoll.adapters.runtimes.ws_channel import WsChannel
 from atoll.domain.error_status import kind_of
-from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound, Unavailable
+from atoll.domain.errors import (
+    AtollError,
+    Conflict,
+    Failed,
+    Invalid,
+    NoConnection,
+    NotFound,
+    Unavailable,
+)
 from atoll.ports.extension import Reachability
 from atoll.ports.runtime import Channel, RuntimeClient, RuntimeStream
 from atoll.wire.contract.call import Query, RuntimeCall
@@ -239,7 +247,8 @@ def _transport_errors() -> Iterator[None]:
             f"the runtime refused the connection with {error.status}; try again shortly"
         ) from error
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
-        raise Unavailable(
+        kind = NoConnection if isinstance(error, aiohttp.ClientConnectorError) else Unavailable
+        raise kind(
             f"the sandbox's runtime does not answer ({_reason(error)}); try again shortly"
         ) from error
 

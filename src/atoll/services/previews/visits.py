@@ -17,7 +17,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.people.bearer import read_capabilities
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
-from atoll.domain.people.principal import Principal
+from atoll.domain.people.principal import Principal, TokenAccess
 from atoll.domain.previews.visit import MAX_VISITS, PortAddress, Visit, link_ends, open_visit
 from atoll.domain.sandboxes.sandbox import Sandbox, may_manage
 from atoll.ports.runtime import Channel
@@ -172,13 +172,14 @@ class Visits:
             visit = await rows.preview_visits.marked(mark)
         if visit is None or visit.is_ticket or visit.expires_at <= self._ground.clock.now():
             return None
-        if not await self._is_login_valid(visit.login):
+        valid, token = await self._login(visit.login)
+        if not valid:
             return None
         owner = await self._tokens.owner(visit.org_id, visit.owner)
         if owner is None:
             return None
         given = owner.capabilities & read_capabilities(visit.capabilities)
-        caller = replace(owner, interactive=False, capabilities=given)
+        caller = replace(owner, interactive=False, capabilities=given, token=token)
         if not caller.may(Capability.EXEC_USE):
             return None
         try:
@@ -187,12 +188,14 @@ class Visits:
             return None
         return AdmittedVisit(visit, caller)
 
-    async def _is_login_valid(self, login: str) -> bool:
-        """Report whether the login or token that a visit was made from still exists."""
+    async def _login(self, login: str) -> tuple[bool, TokenAccess | None]:
+        """Return whether the login or token that a visit was made from still exists, and the bounds
+        of a token: who comes by one is no person."""
         parent = parent_of(login)
-        if parent is not None:
-            return await self._tokens.by_id(parent) is not None
-        return await self._logins.stands(login)
+        if parent is None:
+            return await self._logins.stands(login), None
+        caller = await self._tokens.by_id(parent)
+        return caller is not None, None if caller is None else caller.token
 
     def _link_event(self, ticket: Visit, sandbox: Sandbox, caller: Principal) -> EventDraft:
         payload: dict[str, Json] = {

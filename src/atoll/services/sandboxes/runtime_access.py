@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from functools import partial
 from typing import TypeVar
 
-from atoll.domain.errors import AtollError, Conflict, Unavailable
+from atoll.domain.errors import AtollError, Conflict, NoConnection, Unavailable
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox, keeps_files
 from atoll.domain.sandboxes.task_queue import is_queued
@@ -50,7 +50,8 @@ async def conflict_when_ended(
 class SandboxClient:
     """`ports.RuntimeClient` of a sandbox that ran `before`. Calls and streams raise `Conflict`
     when the sandbox was ended meanwhile, else what the port raises. What a runtime refuses because
-    its sandbox falls asleep is asked of the next one, which `again` returns."""
+    its sandbox falls asleep, or does not take as it sleeps already, is asked of the next one, which
+    `again` returns."""
 
     def __init__(
         self,
@@ -70,7 +71,7 @@ class SandboxClient:
         async with conflict_when_ended(self._before, self._look):
             try:
                 return await self._client.call(call)
-            except Conflict as error:
+            except (Conflict, NoConnection) as error:
                 client = await self._next(error, call)
             return await client.call(call)
 
@@ -80,7 +81,7 @@ class SandboxClient:
         async with conflict_when_ended(self._before, self._look), AsyncExitStack() as stack:
             try:
                 answer = await stack.enter_async_context(self._client.stream(call))
-            except Conflict as error:
+            except (Conflict, NoConnection) as error:
                 client = await self._next(error, call)
                 answer = await stack.enter_async_context(client.stream(call))
             yield answer
@@ -91,7 +92,7 @@ class SandboxClient:
         async with AsyncExitStack() as stack:
             try:
                 channel = await stack.enter_async_context(self._client.attach(path, query))
-            except Conflict as error:
+            except (Conflict, NoConnection) as error:
                 client = await self._next(error)
                 channel = await stack.enter_async_context(client.attach(path, query))
             yield channel
@@ -102,13 +103,20 @@ class SandboxClient:
         """Request an attach session for a client's own connection."""
         return self._client.request_handover(path, query)
 
-    async def _next(self, refusal: Conflict, call: RuntimeCall[T] | None = None) -> RuntimeClient:
+    async def _next(self, refusal: AtollError, call: RuntimeCall[T] | None = None) -> RuntimeClient:
         """Return the client of the next runtime, where a refusal had no effect. Raises the refusal
         otherwise, and for a body that is sent only once."""
         whole = call is None or call.body is None or isinstance(call.body, bytes)
-        if refusal.code != FALLING_ASLEEP or self._again is None or not whole:
+        if self._again is None or not whole or not await self._sleeps(refusal):
             raise refusal
         return await self._again()
+
+    async def _sleeps(self, refusal: AtollError) -> bool:
+        if isinstance(refusal, NoConnection):
+            # Another replica may have let it sleep a moment ago.
+            now = await self._look()
+            return now.asleep or now.waking
+        return refusal.code == FALLING_ASLEEP
 
 
 class RuntimeAccess:

@@ -110,6 +110,7 @@ class Browser:
 async def _box(atoll: World, **body: object) -> str:
     async with client_of(atoll.url, atoll.token) as client:
         made = await client.post("/v1/sandboxes?wait=ready", json={"profile": "shell", **body})
+        assert made.status_code == 201, made.text
         return str(made.json()["sandbox_id"])
 
 
@@ -443,3 +444,30 @@ async def test_preview_of_a_pull_request_is_built_linked_and_torn_down(atoll: Wo
         assert (await client.post(f"{one}/links", json={})).status_code == 409
     atoll.clock.at += timedelta(seconds=3)
     assert (await browser.call("GET", "/x")).status_code == 401
+
+
+async def test_visit_by_a_token_is_no_person_to_a_sandbox_that_sleeps(atoll: World) -> None:
+    atoll.runtime.inside = _server
+    box = await _box(atoll, profile=await _only_people(atoll))
+    by_person = await _browser(atoll, (await _link(atoll, box))["url"])
+    async with client_of(atoll.url, atoll.token) as client:
+        token = (await client.post("/auth/pat", json={"name": "ci"})).json()["token"]
+    async with client_of(atoll.url, token) as client:
+        linked = await client.post(f"/v1/sandboxes/{box}/ports/3000/links", json={})
+    by_token = await _browser(atoll, linked.json()["url"])
+    async with client_of(atoll.url, atoll.token) as client:
+        await client.post(f"/v1/sandboxes/{box}/sleep?wait=true")
+    assert (await by_token.call("GET", "/")).json()["code"] == "asleep"
+    assert (await by_person.call("GET", "/")).status_code == 200
+
+
+async def _only_people(atoll: World) -> str:
+    """A profile whose sandboxes a person alone wakes."""
+    text = (
+        'id: profile.people\nversion: "1.0.0"\nextension: ext.namespaces\n'
+        "isolation: {level: none}\nwake: person\n"
+    )
+    async with client_of(atoll.url, atoll.token) as client:
+        saved = await client.put("/v1/profiles/people", content=text)
+        assert saved.status_code < 300, saved.text
+    return "people"
