@@ -158,11 +158,9 @@ async def opened(page: Page) -> Locator:
     return await sandbox_menu(page)
 
 
-async def test_conflict_shows_its_sides_and_is_ended_from_the_changes(
-    server: ScriptedServer, page: Page
-) -> None:
+async def show_conflict(server: ScriptedServer, page: Page) -> str:
+    """Opens the changes of a sandbox whose rebase stopped at a conflict; its id."""
     box = await shop(server, page)
-    asked: list[dict[str, Any]] = []
 
     async def changes(route: Route) -> None:
         url = urlsplit(route.request.url)
@@ -175,12 +173,7 @@ async def test_conflict_shows_its_sides_and_is_ended_from_the_changes(
         elif url.path.endswith("/checkpoints"):
             await route.fulfill(json={"checkpoints": []})
 
-    async def sync(route: Route) -> None:
-        asked.append(json.loads(route.request.post_data or ""))
-        await route.fulfill(json=SYNC)
-
     await page.route(REVIEWED, changes)
-    await page.route("**/sync", sync)
     conflict = {"repo": 0, "kind": "rebase", "onto": "main", "files": ["src/a.py"], "more": 0}
     await server.become(box, "in_conflict", conflict=conflict)
     row = page.locator(".row", has_text="shop")
@@ -188,6 +181,20 @@ async def test_conflict_shows_its_sides_and_is_ended_from_the_changes(
     await expect(row).to_contain_text("codex: 1 file")
     await row.click()
     await page.locator(".sandbox-title").get_by_role("button", name="Resolve").click()
+    return box
+
+
+async def test_conflict_shows_its_sides_and_is_ended_from_the_changes(
+    server: ScriptedServer, page: Page
+) -> None:
+    asked: list[dict[str, Any]] = []
+
+    async def sync(route: Route) -> None:
+        asked.append(json.loads(route.request.post_data or ""))
+        await route.fulfill(json=SYNC)
+
+    await page.route("**/sync", sync)
+    box = await show_conflict(server, page)
     note = page.get_by_role("region", name="In conflict")
     await expect(note).to_contain_text("A rebase onto main stopped at a conflict. 1 file is")
     diff = page.get_by_role("group", name="Changes of src/a.py")
@@ -205,6 +212,39 @@ async def test_conflict_shows_its_sides_and_is_ended_from_the_changes(
     await expect(page.get_by_role("tab", name="bash")).to_have_attribute("aria-selected", "true")
     await server.become(box, "to_review", conflict=None)
     await expect(page.locator(".sandbox-title .standing")).to_have_text("To review")
+
+
+async def tops(page: Page) -> dict[str, bool]:
+    """Whether the lines of the second side of a conflict stand beside the first, or below it."""
+    left = await page.locator(".diff-row.diff-ours").bounding_box()
+    right = await page.locator(".diff-row.diff-theirs").bounding_box()
+    assert left is not None
+    assert right is not None
+    return {
+        "beside": left["y"] == right["y"] and left["x"] + left["width"] <= right["x"] + 1,
+        "below": left["y"] + left["height"] <= right["y"],
+    }
+
+
+async def test_sides_of_a_conflict_stand_beside_each_other_where_there_is_room(
+    server: ScriptedServer, page: Page
+) -> None:
+    await page.set_viewport_size({"width": 1279, "height": 800})
+    await show_conflict(server, page)
+    pairs = page.locator(".diff-pair")
+    await expect(page.locator(".diff-row.diff-theirs")).to_contain_text("return 3")
+    assert await tops(page) == {"beside": False, "below": True}
+    await page.set_viewport_size({"width": 1280, "height": 800})
+    await expect(pairs).to_have_count(2)
+    await expect(pairs.first).to_contain_text("mainHEADthis workabc1234 (mend)")
+    assert await tops(page) == {"beside": True, "below": False}
+    await check(page)
+    await page.set_viewport_size({"width": 390, "height": 844})
+    await expect(pairs).to_have_count(0)
+    assert await tops(page) == {"beside": False, "below": True}
+    await page.set_viewport_size({"width": 1280, "height": 800})
+    await page.get_by_label("Side by side").uncheck()
+    await expect(pairs).to_have_count(0)
 
 
 async def test_board_moves_work_by_drag_and_by_keyboard(server: ScriptedServer, page: Page) -> None:

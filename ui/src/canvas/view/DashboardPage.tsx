@@ -1,11 +1,12 @@
 /** One dashboard: its bar, the canvas, and what lies over it; on a phone a list of cards. */
 
-import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { reportLoggedOut } from '../../api/call';
 import { pageCommands } from '../../components/frame/page-commands';
 import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { go, hashOf } from '../../state/route';
+import { narrow, useMatches } from '../../state/screen';
 import { useStore } from '../../state/store';
 import { mayWork } from '../../state/team/rights';
 import { knownOf, visit } from '../../state/team/visited';
@@ -33,17 +34,9 @@ interface DashboardPageProps {
   readonly onMenu: (() => void) | null;
 }
 
-const narrow = window.matchMedia('(max-width: 760px)');
-
 export function DashboardPage({ id, item, onMenu }: DashboardPageProps) {
   const open = useDashboard(id);
-  const phone = useSyncExternalStore(
-    (changed) => {
-      narrow.addEventListener('change', changed);
-      return () => narrow.removeEventListener('change', changed);
-    },
-    () => narrow.matches,
-  );
+  const phone = useMatches(narrow);
   useEffect(() => {
     if (open?.dashboard != null) document.title = `${open.dashboard.name} · Atoll`;
   }, [open?.dashboard]);

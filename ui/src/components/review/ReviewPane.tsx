@@ -7,6 +7,7 @@ import { useLayoutEffect, useMemo, useRef, useState, type RefObject } from 'reac
 import type { Sandbox } from '../../api/types';
 import { t } from '../../language/t';
 import { isLive } from '../../state/acts';
+import { roomForConflict, roomForDiff, useMatches } from '../../state/screen';
 import { useRights } from '../../state/team/useRights';
 import { panelOf } from '../parts/TabList';
 import { ConflictNote } from '../work/ConflictNote';
@@ -15,7 +16,7 @@ import { CommentBar, useOutbox } from './CommentBar';
 import { sideWords, type SideWords } from './diff/conflicts';
 import { FileList } from './FileList';
 import { FilePane } from './FilePane';
-import type { Look } from './look';
+import type { Look, LookChoice } from './look';
 import type { ChangedFile, Compared } from './reviews';
 import { onKeys, ReviewKeys } from './ReviewKeys';
 import { ReviewTools } from './ReviewTools';
@@ -25,8 +26,6 @@ import { useChanges } from './useReview';
 import '../../styles/review.css';
 
 const NO_FILES: readonly ChangedFile[] = [];
-/** The window in which each side has room for 60 characters. */
-const WIDE = 1600;
 
 export default function ReviewPane({ sandbox }: { readonly sandbox: Sandbox }) {
   const [compared, setCompared] = useState<Compared>({
@@ -34,19 +33,16 @@ export default function ReviewPane({ sandbox }: { readonly sandbox: Sandbox }) {
     against: 'base',
     checkpoint: null,
   });
-  const [look, setLook] = useState<Look>(() => ({
-    split: window.innerWidth > WIDE,
-    blanks: true,
-  }));
+  const [chosenLook, setChosenLook] = useState<LookChoice>({ split: null, blanks: true });
   const { repo, against, checkpoint } = compared;
   // The choice that is made by keys keeps the keyboard: the next ones are meant for it.
   const chosenByRef = useRef<string | null>(null);
   return (
     <Review
       key={`${repo} ${against} ${checkpoint}`}
-      {...{ sandbox, compared, look, chosenByRef }}
+      {...{ sandbox, compared, chosenLook, chosenByRef }}
       onCompare={setCompared}
-      onLook={setLook}
+      onLook={(chosen) => setChosenLook((now) => ({ ...now, ...chosen }))}
     />
   );
 }
@@ -54,15 +50,15 @@ export default function ReviewPane({ sandbox }: { readonly sandbox: Sandbox }) {
 interface ReviewProps {
   readonly sandbox: Sandbox;
   readonly compared: Compared;
-  readonly look: Look;
+  readonly chosenLook: LookChoice;
   /** The label of the choice that had the keyboard before this comparison. */
   readonly chosenByRef: RefObject<string | null>;
   readonly onCompare: (next: Compared) => void;
-  readonly onLook: (next: Look) => void;
+  readonly onLook: (chosen: Partial<LookChoice>) => void;
 }
 
 function Review(props: ReviewProps) {
-  const { sandbox, compared, look, chosenByRef, onLook } = props;
+  const { sandbox, compared, chosenLook, chosenByRef, onLook } = props;
   const id = sandbox.sandbox_id;
   const box = useRef<HTMLDivElement>(null);
   const live = isLive(sandbox);
@@ -75,6 +71,7 @@ function Review(props: ReviewProps) {
   const { works } = useRights(id);
   const edits = live && works;
   const sides = useSides(sandbox, compared.repo);
+  const look = useLook(chosenLook, sides, file);
   const [asked, setAsked] = useState<number | 'file' | null>(null);
   const [help, setHelp] = useState(false);
   useLayoutEffect(() => {
@@ -102,8 +99,8 @@ function Review(props: ReviewProps) {
       'Ctrl+Shift+Enter': () => outbox.send(true),
     }),
     v: () => file !== null && mark(file),
-    s: () => onLook({ ...look, split: true }),
-    u: () => onLook({ ...look, split: false }),
+    s: () => onLook({ split: true }),
+    u: () => onLook({ split: false }),
     '?': () => setHelp(true),
   });
   const onSave = (words: string): void => {
@@ -153,6 +150,18 @@ function useSides({ work }: Sandbox, repo: number): SideWords | null {
   const conflict = work?.conflict?.repo === repo ? work.conflict : null;
   const { kind, onto } = conflict ?? { kind: null, onto: '' };
   return useMemo(() => (kind === null ? null : sideWords({ kind, onto })), [kind, onto]);
+}
+
+/** How lines are shown: as it was chosen, else as the window has room. The sides of a conflict stand
+ *  beside each other in a narrower one than those of a diff. */
+function useLook(
+  { split, blanks }: LookChoice,
+  sides: SideWords | null,
+  file: ChangedFile | null,
+): Look {
+  const conflict = sides !== null && file?.kind === 'unmerged';
+  const [fits, fitsConflict] = [useMatches(roomForDiff), useMatches(roomForConflict)];
+  return { split: split ?? (conflict ? fitsConflict : fits), blanks };
 }
 
 interface NoteProps {

@@ -8,7 +8,7 @@ import { useDraft } from '../../state/drafts';
 import { Confirm, Dialog } from '../parts/Dialog';
 import { ReviewActs } from '../work/ReviewActs';
 import { PullButton } from './PullRequest';
-import type { Look } from './look';
+import type { Look, LookChoice } from './look';
 import { reviews, type Against, type Changes, type Checkpoint, type Compared } from './reviews';
 
 interface ReviewToolsProps {
@@ -19,7 +19,7 @@ interface ReviewToolsProps {
   readonly changes: Changes | null;
   readonly look: Look;
   readonly onCompare: (next: Compared) => void;
-  readonly onLook: (next: Look) => void;
+  readonly onLook: (chosen: Partial<LookChoice>) => void;
   readonly onHelp: () => void;
 }
 
@@ -78,7 +78,7 @@ export function ReviewTools(props: ReviewToolsProps) {
         <input
           type="checkbox"
           checked={look.split}
-          onChange={(event) => onLook({ ...look, split: event.target.checked })}
+          onChange={(event) => onLook({ split: event.target.checked })}
         />
         {t`Side by side`}
       </label>
@@ -86,7 +86,7 @@ export function ReviewTools(props: ReviewToolsProps) {
         <input
           type="checkbox"
           checked={!look.blanks}
-          onChange={(event) => onLook({ ...look, blanks: !event.target.checked })}
+          onChange={(event) => onLook({ blanks: !event.target.checked })}
         />
         {t`Ignore blanks`}
       </label>

@@ -9,6 +9,12 @@ export interface Place {
 
 /** How lines are shown. */
 export interface Look {
+  /** Whether both sides stand beside each other. */
   readonly split: boolean;
   readonly blanks: boolean;
+}
+
+/** What a person chose of it; `split` is null where the window decides. */
+export interface LookChoice extends Omit<Look, 'split'> {
+  readonly split: boolean | null;
 }

@@ -141,7 +141,9 @@ test('the widest line of both sides counts as it is shown', () => {
 });
 
 test('only rows around the window are drawn', () => {
-  const offsets = offsetsOf(Array<Row>(5000).fill({ kind: 'pair', left: null, right: null }));
+  const offsets = offsetsOf(
+    Array<Row>(5000).fill({ kind: 'pair', left: null, right: null, of: 'diff' }),
+  );
   expect(offsets.at(-1)).toBe(100_000);
   expect(windowOf(offsets, 50_000, 400)).toEqual([2480, 2540]);
   expect(windowOf(offsets, 0, 400)[0]).toBe(0);

@@ -4,7 +4,7 @@ import { memo, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'rea
 import { t } from '../../../language/t';
 import { coloured, commentOf } from './colours';
 import type { Comment } from '../comments';
-import type { SideWords } from './conflicts';
+import type { Part, SideWords } from './conflicts';
 import {
   HEIGHTS,
   offsetsOf,
@@ -149,22 +149,19 @@ const RowView = memo(function RowView(props: RowProps) {
     case 'line':
       return <LineRow {...{ row, mark, colours, onEdit }} />;
     case 'side':
-      return <SideRow {...{ row, mark }} sides={props.sides} />;
+      return <SideHead part={row.part} marker={row.marker} {...{ mark }} sides={props.sides} />;
+    case 'sides':
+      return (
+        <div className={`diff-pair${mark}`}>
+          <SideHead part="ours" marker={row.ours} sides={props.sides} />
+          <SideHead part="theirs" marker={row.theirs} sides={props.sides} />
+        </div>
+      );
     case 'pair':
       return (
         <div className={`diff-pair${mark}`}>
-          {[row.left, row.right].map((line, i) => (
-            <div key={i} className={`diff-row ${line === null ? 'diff-none' : classOf(line)}`}>
-              {line !== null && (
-                <>
-                  <Number line={line} left={i === 0} onEdit={onEdit} />
-                  <div className="diff-across">
-                    <Code line={line} colours={colours} />
-                  </div>
-                </>
-              )}
-            </div>
-          ))}
+          <HalfRow line={row.left} half="left" of={row.of} {...{ colours, onEdit }} />
+          <HalfRow line={row.right} half="right" of={row.of} {...{ colours, onEdit }} />
         </div>
       );
     case 'comment':
@@ -208,15 +205,37 @@ function LineRow({ row: { line, part }, mark, colours, onEdit }: LineRowProps) {
   );
 }
 
-interface SideRowProps extends Pick<RowProps, 'sides'> {
-  readonly row: Row & { readonly kind: 'side' };
-  readonly mark: string;
+interface HalfRowProps extends Pick<RowProps, 'colours' | 'onEdit'> {
+  readonly line: Line | null;
+  readonly half: 'left' | 'right';
+  readonly of: (Row & { readonly kind: 'pair' })['of'];
 }
 
-function SideRow({ row: { part, marker }, mark, sides }: SideRowProps) {
+/** One of two lines beside each other; both sides of a conflict have the numbers of the file. */
+function HalfRow({ line, half, of, colours, onEdit }: HalfRowProps) {
+  if (line === null) return <div className="diff-row diff-none" />;
+  const conflict = of === 'conflict';
+  const side = half === 'left' ? 'diff-ours' : 'diff-theirs';
+  return (
+    <div className={`diff-row ${conflict ? side : classOf(line)}`}>
+      <Number line={line} left={half === 'left' && !conflict} onEdit={onEdit} />
+      <div className="diff-across">
+        <Code line={conflict ? { ...line, sign: ' ' } : line} colours={colours} />
+      </div>
+    </div>
+  );
+}
+
+interface SideHeadProps extends Pick<RowProps, 'sides'> {
+  readonly part: Part;
+  readonly marker: string;
+  readonly mark?: string;
+}
+
+function SideHead({ part, marker, mark = '', sides }: SideHeadProps) {
   return (
     <div className={`diff-side diff-${part ?? 'same'}${mark}`}>
-      <strong>{part !== null && sides?.[part]}</strong>
+      <strong>{part !== null && visible(sides?.[part] ?? '')}</strong>
       <span>{visible(marker)}</span>
     </div>
   );

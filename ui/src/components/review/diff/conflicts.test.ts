@@ -15,9 +15,11 @@ function file(...hunks: readonly (readonly string[])[]): FileDiff {
   };
 }
 
-function shown(diff: FileDiff): readonly string[] {
-  return rowsOf(diff, true, NO_MARKS, true).flatMap((row) => {
+function shown(diff: FileDiff, split = false): readonly string[] {
+  return rowsOf(diff, split, NO_MARKS, true).flatMap((row) => {
     if (row.kind === 'side') return [`[${row.part ?? ''}] ${row.marker}`];
+    if (row.kind === 'sides') return [`[${row.ours}] | [${row.theirs}]`];
+    if (row.kind === 'pair') return [`${row.left?.text ?? ''} | ${row.right?.text ?? ''}`];
     return row.kind === 'line' ? [`${row.part ?? '-'} ${row.line.text}`] : [];
   });
 }
@@ -45,6 +47,51 @@ test('a conflict goes on in the next hunk, with what was before both', () => {
     '- gone',
     'theirs two',
   ]);
+});
+
+test('the sides of a conflict stand beside each other, below what was before both', () => {
+  const lines = ['-one', '+<<<<<<< HEAD', '+1', '+||||||| base', ' one', '+=======', '-old'];
+  expect(shown(file([' top', ...lines, '+I', '+II', '+>>>>>>> abc (mend)', ' end']), true)).toEqual(
+    [
+      '- top',
+      '- one',
+      '- old',
+      '[base] base',
+      'base one',
+      '[HEAD] | [abc (mend)]',
+      '1 | I',
+      ' | II',
+      '- end',
+    ],
+  );
+});
+
+test('two conflicts in a row, and one that goes on in the next hunk, stay apart', () => {
+  const first = ['+<<<<<<< HEAD', '+a', '+=======', '+b', '+>>>>>>> x', '+<<<<<<< HEAD', '+c'];
+  const second = ['+d', '+=======', '+e', '+>>>>>>> y', ' end'];
+  expect(shown(file(first, second), true)).toEqual([
+    '[HEAD] | [x]',
+    'a | b',
+    '[HEAD] | []',
+    'c | ',
+    '[] | [y]',
+    'd | e',
+    '- end',
+  ]);
+});
+
+test('a hunk with nothing but the end of a conflict shows no sides', () => {
+  const first = ['+<<<<<<< HEAD', '+a', '+=======', '+b'];
+  expect(shown(file(first, ['+>>>>>>> x', ' end']), true).slice(2)).toEqual(['- end']);
+});
+
+test('both sides of a conflict take comments, each at the line of its own', () => {
+  const lines = ['+<<<<<<< HEAD', '+a', '+=======', '+b', '+>>>>>>> x'];
+  const comment = (line: number) =>
+    ({ id: line, path: 'a.py', side: 'new', line, text: '', words: `at ${line}` }) as const;
+  const marks = { comments: [comment(2), comment(4)], editing: null };
+  const rows = rowsOf(file(lines), true, marks, true);
+  expect(rows.map(({ kind }) => kind)).toEqual(['hunk', 'sides', 'pair', 'comment', 'comment']);
 });
 
 test('what only looks like a marker is a line', () => {

@@ -53,6 +53,57 @@ function follows(part: Part, sign: string): boolean {
   }
 }
 
+/** A conflict as far as a hunk has it: its sides, and what was there before both. */
+export interface Sides {
+  /** Lines that are not in the file any more. */
+  readonly removed: readonly Line[];
+  readonly base: readonly Line[];
+  readonly ours: readonly Line[];
+  readonly theirs: readonly Line[];
+  /** What git wrote at the marker of a side, such as a branch; empty where it is in another hunk. */
+  readonly names: Readonly<Record<'ours' | 'base' | 'theirs', string>>;
+}
+
+/** The lines of a hunk, each conflict in it as one. */
+export function gatherSides(
+  lines: readonly Line[],
+  marks: readonly Marked[],
+): readonly (Line | Sides)[] {
+  const found: (Line | Sides)[] = [];
+  for (let at = 0; at < lines.length;) {
+    const to = endOf(lines, marks, at);
+    const line = lines[at];
+    if (to > at) found.push(sidesOf(lines.slice(at, to), marks.slice(at, to)));
+    else if (line !== undefined) found.push(line);
+    at = Math.max(to, at + 1);
+  }
+  return found;
+}
+
+/** Where the conflict that begins at a line ends; the same place where none begins. */
+function endOf(lines: readonly Line[], marks: readonly Marked[], from: number): number {
+  const first = marks[from];
+  if (first === undefined || (first.part === null && first.marker === null)) return from;
+  let to = from;
+  while (to < lines.length && (marks[to]?.part !== null || lines[to]?.new === null)) to += 1;
+  return (marks[to]?.marker ?? null) === null ? to : to + 1;
+}
+
+function sidesOf(lines: readonly Line[], marks: readonly Marked[]): Sides {
+  const of = (part: Part): readonly Line[] =>
+    lines.filter((line, i) => {
+      const mark = marks[i];
+      return mark?.part === part && mark.marker === null && (part !== null || line.new === null);
+    });
+  const named = (part: Part): string =>
+    marks.find((one) => one.part === part && one.marker)?.marker ?? '';
+  return {
+    ...{ removed: of(null), base: of('base'), ours: of('ours'), theirs: of('theirs') },
+    // The second side's name stands behind it, at the end of the conflict.
+    names: { ours: named('ours'), base: named('base'), theirs: named(null) },
+  };
+}
+
 /** What the sides are called: the branch, and the work in the sandbox. */
 export type SideWords = Readonly<Record<'ours' | 'base' | 'theirs', string>>;
 

@@ -3,7 +3,7 @@
 import type { Schemas } from '../../../api/types';
 import { visible } from '../../../unseen';
 import type { Comment } from '../comments';
-import { sidesIn, type Marked, type Part } from './conflicts';
+import { gatherSides, sidesIn, type Marked, type Part, type Sides } from './conflicts';
 import type { Place } from '../look';
 
 export type FileDiff = Schemas['FileDiff'];
@@ -19,14 +19,24 @@ export type Row =
   | { readonly kind: 'hunk'; readonly words: string; readonly hunk: number }
   | { readonly kind: 'line'; readonly line: Line; readonly part: Part }
   | { readonly kind: 'side'; readonly part: Part; readonly marker: string }
-  | { readonly kind: 'pair'; readonly left: Line | null; readonly right: Line | null }
+  | { readonly kind: 'sides'; readonly ours: string; readonly theirs: string }
+  | Pair
   | { readonly kind: 'comment'; readonly comment: Comment }
   | { readonly kind: 'editor' };
+
+/** Two lines beside each other: the old and the new one, or those of the sides of a conflict. */
+interface Pair {
+  readonly kind: 'pair';
+  readonly left: Line | null;
+  readonly right: Line | null;
+  readonly of: 'diff' | 'conflict';
+}
 
 export const HEIGHTS: Readonly<Record<Row['kind'], number>> = {
   hunk: 28,
   line: 20,
   side: 28,
+  sides: 28,
   pair: 20,
   comment: 68,
   editor: 132,
@@ -44,14 +54,13 @@ interface Marks {
 }
 
 /** The rows of a file; `split` puts the old side beside the new one, where both have lines. Of a file
- *  in conflict, the sides of the conflict stand below each other. */
+ *  in conflict, it puts the sides of the conflict beside each other. */
 export function rowsOf(
   file: FileDiff,
   split: boolean,
   marks: Marks,
   conflict = false,
 ): readonly Row[] {
-  const beside = split && !conflict && hasBothSides(file);
   const all = file.hunks.map(linesOf);
   const sides = conflict ? sidesIn(all.flat()) : [];
   let before = 0;
@@ -61,7 +70,11 @@ export function rowsOf(
     const lines = all[at] ?? [];
     const from = before;
     before += lines.length;
-    const shown = beside ? paired(lines) : lines.flatMap((line, i) => rowOf(line, sides[from + i]));
+    const shown = conflict
+      ? conflictRows(lines, sides.slice(from, before), split)
+      : split && hasBothSides(file)
+        ? paired(lines)
+        : lines.map(lineRow);
     return [
       { kind: 'hunk', words, hunk: at },
       ...shown.flatMap((row) => [row, ...after(row, marks)]),
@@ -69,10 +82,37 @@ export function rowsOf(
   });
 }
 
+const lineRow = (line: Line): Row => ({ kind: 'line', line, part: null });
+
+function conflictRows(lines: readonly Line[], marks: readonly Marked[], split: boolean): Row[] {
+  if (!split) return lines.flatMap((line, at) => rowOf(line, marks[at]));
+  return gatherSides(lines, marks).flatMap((one) =>
+    'ours' in one ? besideRows(one) : lineRow(one),
+  );
+}
+
 /** A line's row: the head of a side in place of git's marker, and none for the end of the last. */
 function rowOf(line: Line, { part, marker }: Marked = { part: null, marker: null }): Row[] {
   if (marker === null) return [{ kind: 'line', line, part }];
   return line.text.startsWith('>') ? [] : [{ kind: 'side', part, marker }];
+}
+
+/** What was removed and what was before both, then the sides beside each other. */
+function besideRows({ removed, base, ours, theirs, names }: Sides): readonly Row[] {
+  const before = base.map((line): Row => ({ kind: 'line', line, part: 'base' }));
+  const pairs = Array.from({ length: Math.max(ours.length, theirs.length) }, (_, at): Row => {
+    const [left, right] = [ours[at] ?? null, theirs[at] ?? null];
+    return { kind: 'pair', left, right, of: 'conflict' };
+  });
+  return [
+    ...removed.map(lineRow),
+    ...(base.length > 0 ? [{ kind: 'side', part: 'base', marker: names.base } as const] : []),
+    ...before,
+    ...(pairs.length > 0
+      ? [{ kind: 'sides', ours: names.ours, theirs: names.theirs } as const]
+      : []),
+    ...pairs,
+  ];
 }
 
 /** False for a file that was added or removed: one side would be empty. */
@@ -101,12 +141,12 @@ function paired(lines: readonly Line[]): readonly Row[] {
     const come = side(lines, at + gone.length, '+');
     const many = Math.max(gone.length, come.length);
     for (let i = 0; i < many; i += 1) {
-      rows.push({ kind: 'pair', left: gone[i] ?? null, right: come[i] ?? null });
+      rows.push({ kind: 'pair', left: gone[i] ?? null, right: come[i] ?? null, of: 'diff' });
     }
     at += gone.length + come.length;
     if (many > 0) continue;
     const line = lines[at] ?? null;
-    rows.push({ kind: 'pair', left: line, right: line });
+    rows.push({ kind: 'pair', left: line, right: line, of: 'diff' });
     at += 1;
   }
   return rows;
