@@ -36,14 +36,19 @@ KINDS = {
 }
 
 
+OF_COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}
+"""The rules of axe whose judgement other colours can change."""
+
+
 @dataclass
 class BothColours(Survey):
-    """A survey that judges each view twice."""
+    """A survey that judges each view twice: whole in light colours, its colours in dark ones."""
 
     async def check(self, view: str) -> None:
-        for scheme in ("light", "dark"):
-            await self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-            await super().check(f"{view}, {scheme}")
+        await self.page.emulate_media(color_scheme="light", reduced_motion="reduce")
+        await super().check(f"{view}, light")
+        await self.page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+        await self.judge(f"{view}, dark", OF_COLOURS)
 
 
 @asynccontextmanager
