@@ -52,6 +52,7 @@ class AgentViewer:
 
     socket: aiohttp.ClientWebSocketResponse
     output: bytearray = field(default_factory=bytearray)
+    screen: ScreenRows = field(default_factory=lambda: ScreenRows(80, 24))
     told: list[dict[str, Any]] = field(default_factory=list)
     news: asyncio.Condition = field(default_factory=asyncio.Condition)
 
@@ -59,6 +60,7 @@ class AgentViewer:
         async for message in self.socket:
             if message.type is aiohttp.WSMsgType.BINARY:
                 self.output += message.data
+                self.screen.feed(message.data)
                 await self._answer(message.data)
             else:
                 self.told.append(json.loads(message.data))
@@ -91,9 +93,7 @@ class AgentViewer:
     def shows(self, words: str) -> bool:
         """Whether these stand on the screen now. A program draws only what differs, so they need
         not be in the output."""
-        screen = ScreenRows(80, 24)
-        screen.feed(bytes(self.output))
-        return any(words in line for line in screen.lines())
+        return any(words in line for line in self.screen.lines())
 
     @property
     def state(self) -> tuple[str, str]:
