@@ -16,6 +16,7 @@ from tests.e2e.agents.agent_world import KEY, World, forgotten, world
 from tests.e2e.servers import api_with, emptied
 from tests.e2e.walls.test_rootless import person
 from tests.peers.api import Api
+from tests.peers.browsers import shared_browsers
 from tests.peers.docker_daemon import DockerDaemon, docker_daemon
 from tests.places import ROOT
 
@@ -77,6 +78,13 @@ def daemon() -> Iterator[DockerDaemon]:
     """One Docker daemon for the tests of agents in containers."""
     with docker_daemon() as running:
         yield running
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browsers() -> AsyncIterator[None]:
+    """One browser of each kind for all tests that run on the session's loop."""
+    async with shared_browsers():
+        yield
 
 
 @pytest.fixture

@@ -33,6 +33,7 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.timeout(300),
     pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.usefixtures("browsers"),
     needs_chromium,
 ]
 

@@ -1,18 +1,14 @@
 """One browser for all tests of pages, which therefore run on the session's event loop."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from tests.peers.browsers import shared_browsers
 
-
-@pytest_asyncio.fixture(scope="session", loop_scope="session", autouse=True)
-async def _browsers() -> AsyncIterator[None]:
-    async with shared_browsers():
-        yield
+@pytest.fixture(scope="session", autouse=True)
+def _browsers(browsers: None) -> None:
+    """All of them share."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

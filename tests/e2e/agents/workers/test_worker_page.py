@@ -23,6 +23,7 @@ pytestmark = [
     pytest.mark.agents,
     pytest.mark.timeout(300),
     pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.usefixtures("browsers"),
     needs_chromium,
 ]
 
