@@ -29,6 +29,7 @@ WHOLE = b"""
 setup:
   - npm ci
   - make "all of it"
+servers: {web: npm run dev, api: ./serve --port 3000}
 copy: [.env.local, config/dev.json]
 network: [npm, preset:github]
 ports: [3000, 5173]
@@ -42,6 +43,7 @@ def test_whole_file_is_read() -> None:
     assert read_project(WHOLE) == ProjectFile(
         ".atoll.yaml",
         setup=("npm ci", 'make "all of it"'),
+        servers=(("api", "./serve --port 3000"), ("web", "npm run dev")),
         copies=(".env.local", "config/dev.json"),
         network=("npm", "github"),
         ports=(3000, 5173),
@@ -54,9 +56,11 @@ def test_whole_file_is_read() -> None:
 def test_everything_that_widens_is_a_proposal_and_the_rest_is_none() -> None:
     found = proposals(read_project(WHOLE))
     assert [one.kind.value for one in found] == [
-        *("setup", "setup", "copy", "copy", "network", "network", "port", "port", "env", "profile"),
+        *("setup", "setup", "server", "server", "copy", "copy", "network", "network"),
+        *("port", "port", "env", "profile"),
     ]
     assert found[0] == Proposal(ProposalKind.SETUP, "npm ci")
+    assert found[3] == Proposal(ProposalKind.SERVER, "web: npm run dev")
     assert found[-2] == Proposal(ProposalKind.ENV, "NODE_ENV=development")
     assert proposals(read_project(b"agent: codex\n")) == ()
 
@@ -77,6 +81,12 @@ HOSTILE = {
     "a backslash": 'copy: ["..\\\\..\\\\.ssh"]',
     "git's own files": "copy: [.git/config]",
     "git's own files, in capitals": "copy: [sub/.GIT/hooks/x]",
+    "a server without a name": "servers: [npm run dev]",
+    "a server in the set-up's terminal": "servers: {setup: npm run dev}",
+    "a server of an odd name": "servers: {../web: npm run dev}",
+    "a server of a list": "servers: {web: [npm, run]}",
+    "a server of two lines": 'servers: {web: "npm\\nrun"}',
+    "many servers": "servers: {" + ", ".join(f"a{n}: b" for n in range(11)) + "}",
     "many commands": "setup: [" + ", ".join(["a"] * (MAX_COMMANDS + 1)) + "]",
     "a long command": "setup: [" + "a" * 2001 + "]",
     "a command of two lines": 'setup: ["echo hello\\nrm -rf /"]',
@@ -150,6 +160,8 @@ def test_digest_covers_what_is_proposed_and_nothing_else() -> None:
     assert project_digest(read_project(changed)) == project_digest(base)
     for old, new in (
         (b"npm ci", b"npm ci --x"),
+        (b"npm run dev", b"npm run prod"),
+        (b"web: npm", b"page: npm"),
         (b".env.local", b".env"),
         (b"preset:github", b"pypi"),
         (b"5173", b"5174"),

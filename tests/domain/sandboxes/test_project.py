@@ -19,6 +19,7 @@ from atoll.domain.sandboxes.project import (
     mark_setup_begun,
     mark_setup_ended,
     project_of,
+    server_argv,
     widen,
 )
 from atoll.domain.sandboxes.sandbox import Attachment, CreateSandbox, RepoRequest, Sandbox
@@ -26,11 +27,13 @@ from atoll.domain.sandboxes.stimulus import (
     Reached,
     Recreate,
     Requested,
+    ServersBegan,
     SetupBegan,
     SetupEnded,
     Stimulus,
     Stop,
 )
+from atoll.domain.sandboxes.task_queue import servers_due
 from atoll.wire.words.library import ProjectDecision
 from atoll.wire.words.networks import NetworkMode
 from atoll.wire.words.sandboxes import SetupState, State
@@ -137,7 +140,9 @@ def test_setup_that_did_not_open_has_failed() -> None:
     assert events == ["sandbox.setup_ended"]
 
 
-@pytest.mark.parametrize("stimulus", [SetupBegan("t_1"), SetupEnded("t_1", None)])
+@pytest.mark.parametrize(
+    "stimulus", [SetupBegan("t_1"), SetupEnded("t_1", None), ServersBegan(NOW)]
+)
 def test_report_about_a_sandbox_without_a_project_changes_nothing(stimulus: Stimulus) -> None:
     sandbox = ready(None, None)
     assert told(sandbox, stimulus) == (sandbox, [])
@@ -161,3 +166,28 @@ def test_recreate_runs_the_setup_again_where_there_is_one() -> None:
     none = project_of(replace(DECIDED, content=ProjectFile("x")), REQUEST)
     fresh, _ = told(ready(none, none), Recreate())
     assert fresh.project is not None and fresh.project.state is SetupState.NONE
+
+
+def test_servers_wait_for_the_setup_and_start_anew_in_each_runtime() -> None:
+    served = replace(DECIDED, content=replace(FILE, servers=(("web", "npm run dev"),)))
+    project = project_of(served, REQUEST)
+    sandbox = ready(project, mark_setup_begun(project, "t_1"))
+    assert not servers_due(sandbox)
+    failed, _ = told(sandbox, SetupEnded("t_1", "no"))
+    assert not servers_due(failed)
+    done, _ = told(sandbox, SetupEnded("t_1", None))
+    assert servers_due(done)
+    assert done.ready_at is not None
+    other, _ = told(done, ServersBegan(done.ready_at - timedelta(seconds=1)))
+    assert servers_due(other)
+    begun, _ = told(done, ServersBegan(done.ready_at))
+    assert not servers_due(begun)
+    assert begun.project is not None
+    assert servers_due(ready(begun.project, begun.project))
+    assert not servers_due(ready(PROJECT, mark_setup_ended(PROJECT, None)))
+    assert not servers_due(ready(None, None))
+
+
+def test_command_of_a_server_is_an_argument_and_no_part_of_a_script() -> None:
+    argv = server_argv("web", "echo $(id)")
+    assert argv[3:] == ("web", "echo $(id)") and "id" not in argv[2]

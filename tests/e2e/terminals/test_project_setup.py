@@ -12,6 +12,7 @@ from atoll.client.server import find_server
 from atoll.surfaces.cli.console.plan import SandboxPlan
 from atoll.surfaces.cli.transfer.origin import origins
 from atoll.testing.server import TestServer
+from tests.peers.api import Api
 from tests.peers.git_tree import new_tree
 
 FILE = """
@@ -70,3 +71,30 @@ def test_project_file_is_used_once_it_was_approved_and_a_failure_keeps_the_sandb
     again = atoll.run("project", "setup", "proj")
     assert again.returncode == 0, again.stderr
     assert atoll.run("destroy", "--yes", "plain", "proj").returncode == 0
+
+
+def test_server_starts_after_the_setup_and_again_when_it_wakes(api: Api, tmp_path: Path) -> None:
+    atoll, tree = api.server, new_tree(tmp_path / "work")
+    serve = "echo up >> served; exec sleep infinity"
+    tree.commit(
+        ".atoll.yaml", f"setup: [touch built]\nservers: {{web: 'test -e built && {serve}'}}\n"
+    )
+    approve(atoll, tree.path)
+    made = atoll.run("new", str(tree.path), "three", "--detach", "--name", "serves")
+    assert made.returncode == 0, made.stderr
+    first = served(api, times=1)
+    assert api.act("serves", "sleep")["asleep"]
+    assert served(api, times=2) == first
+    assert "web: test -e built" in atoll.run("info", "serves").stdout
+    assert atoll.run("destroy", "--yes", "serves").returncode == 0
+
+
+def served(api: Api, *, times: int) -> str:
+    """Wait until the server was started so many times; return the id of its terminal."""
+    look = f"[ -e served ] && [ $(wc -l < served) -ge {times} ]"
+    said = api.run("serves", f"until {look}; do sleep 0.05; done; wc -l < served")
+    assert int(said) == times
+    terminals = api.call("GET", "/v1/sandboxes/serves/terminals")["terminals"]
+    (web,) = [one for one in terminals if one["name"] == "web"]
+    assert web["state"] == "running"
+    return str(web["terminal_id"])

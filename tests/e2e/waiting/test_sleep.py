@@ -27,7 +27,7 @@ PROFILES = {"drowsy": DROWSY}
 @pytest.fixture
 def asleep(api: Api) -> str:
     """A sandbox that sleeps, with a file."""
-    sandbox: str = api.create(profile="shell")["sandbox_id"]
+    sandbox: str = api.create()["sandbox_id"]
     api.run(sandbox, "echo kept > file")
     assert api.act(sandbox, "sleep")["asleep"]
     return sandbox
@@ -50,7 +50,7 @@ def test_looking_wakes_nothing(api: Api, asleep: str) -> None:
 
 
 async def test_terminal_comes_back_with_what_it_showed(api: Api) -> None:
-    sandbox = api.create(profile="shell")["sandbox_id"]
+    sandbox = api.create()["sandbox_id"]
     terminal = api.terminal(sandbox)
     url = api.attach_url(sandbox, terminal)
     async with aiohttp.ClientSession(headers=api.headers) as session:

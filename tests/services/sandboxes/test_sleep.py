@@ -12,6 +12,7 @@ from atoll.adapters.extensions.in_memory import FailurePoint
 from atoll.domain.errors import AtollError, Conflict, Failed, NoConnection, Unavailable
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON, SYSTEM
+from atoll.domain.sandboxes.project import server_argv
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Transaction
 from atoll.services.sandboxes.sleep import sleepers
@@ -19,7 +20,9 @@ from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.execs import ExecBody
 from atoll.wire.contract.journal import FALLING_ASLEEP
 from atoll.wire.contract.screens import KeptScreen
-from tests.peers.contract import EXEC
+from tests.peers.contract import EXEC, SESSION
+from tests.services.provisioning.steps.test_project_setup import FILE, decided
+from tests.services.provisioning.steps.test_project_setup import made as project_sandbox
 from tests.services.scene import Scene, body_of, scene
 
 T = TypeVar("T")
@@ -246,6 +249,31 @@ async def test_program_of_a_terminal_is_not_run_again() -> None:
         opened = [body_of(call) for call in s.runtime.calls if call.path == "/sessions"]
         assert [one.get("argv") for one in opened] == [["/bin/bash"], None]
         assert "npm has ended" in opened[1]["screen"]["notice"]
+
+
+async def test_server_that_the_project_names_runs_again_and_no_other_program() -> None:
+    async with scene() as s:
+        await decided(s, content=replace(FILE, setup=(), servers=(("web", "npm run dev"),)))
+        named = server_argv("web", "npm run dev")
+        screen = msgspec.structs.replace
+        shows(
+            s,
+            screen(SCREEN, terminal_id="t_2", name="web", argv=named),
+            screen(SCREEN, terminal_id="t_3", name="web", argv=server_argv("web", "rm -rf .")),
+            screen(SCREEN, terminal_id="t_4", name="other", argv=named),
+        )
+        s.runtime.answers["POST", "/sessions"] = (201, SESSION)
+        s.runtime.answers["GET", "/sessions"] = (200, {"sessions": [{**SESSION, "name": "web"}]})
+        made = await project_sandbox(s)
+        await s.sandboxes.sleep(LOCAL_PERSON, made.id)
+        await s.sandboxes.wait(LOCAL_PERSON, made.id, settled=True)
+        await s.access.runtime(LOCAL_PERSON, made.id, activity=True)
+        opened = [body_of(call) for call in s.runtime.calls if call.path == "/sessions"]
+        back = {one["screen"]["terminal_id"]: one for one in opened if "screen" in one}
+        assert [back[name].get("argv") for name in ("t_2", "t_3", "t_4")] == [
+            [*named], None, None,
+        ]  # fmt: skip
+        assert "web is started again" in back["t_2"]["screen"]["notice"]
 
 
 ONLY_PEOPLE = """

@@ -2699,7 +2699,7 @@ export interface components {
          * @description The kinds of what a project file may ask for and a person decides.
          * @enum {string}
          */
-        readonly ProposalKind: "setup" | "copy" | "network" | "host" | "port" | "env" | "profile";
+        readonly ProposalKind: "setup" | "server" | "copy" | "network" | "host" | "port" | "env" | "profile";
         /** @description A request of the file that a person decides on; `text` is exact. */
         readonly ProposalView: {
             readonly kind: components["schemas"]["ProposalKind"];
@@ -3276,7 +3276,8 @@ export interface components {
         };
         /**
          * @description The approved project: its set-up commands and their state, `terminal_id` the terminal they
-         *     run in, `reason` why they failed; ports to forward, and files that the caller sends.
+         *     run in, `reason` why they failed; servers' commands by terminal, ports to forward, and files
+         *     that the caller sends.
          */
         readonly SandboxProjectView: {
             readonly copies: readonly string[];
@@ -3284,6 +3285,9 @@ export interface components {
             readonly ports: readonly number[];
             readonly reason: string | null;
             readonly repository: string;
+            readonly servers: {
+                readonly [key: string]: string;
+            };
             readonly setup: readonly string[];
             readonly state: components["schemas"]["SetupState"];
             readonly terminal_id: string | null;

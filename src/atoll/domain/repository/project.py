@@ -27,12 +27,14 @@ MAX_SHOWN = 2500
 class ProjectFile:
     """The content of a project file.
 
-    `setup` are shell commands, in order; `copies` are paths of the person's checkout; `network`
+    `setup` are shell commands, in order; `servers` are the commands that run as long as the sandbox
+    does, by the name of their terminal; `copies` are paths of the person's checkout; `network`
     names presets and hosts. `ignored` says which entries have no effect here, and why.
     """
 
     source: str
     setup: tuple[str, ...] = ()
+    servers: tuple[tuple[str, str], ...] = ()
     copies: tuple[str, ...] = ()
     network: tuple[str, ...] = ()
     ports: tuple[int, ...] = ()
@@ -95,6 +97,10 @@ def proposals(content: ProjectFile) -> tuple[Proposal, ...]:
     """Return everything that a person has to decide, set-up commands in the order they run."""
     return (
         *(_proposal(ProposalKind.SETUP, command) for command in content.setup),
+        *(
+            _proposal(ProposalKind.SERVER, f"{name}: {command}")
+            for name, command in content.servers
+        ),
         *(_proposal(ProposalKind.COPY, path) for path in content.copies),
         *(_proposal(ProposalKind.NETWORK, name) for name in content.network if "." not in name),
         *(_proposal(ProposalKind.HOST, name) for name in content.network if "." in name),
@@ -121,6 +127,8 @@ def project_digest(content: ProjectFile) -> str:
         sorted(content.ports),
         sorted(content.env),
         content.profile,
+        # What was decided before there were servers stays decided.
+        *((sorted(content.servers),) if content.servers else ()),
     )
     return hashlib.sha256(b"atoll project 1\n" + msgspec.json.encode(proposed)).hexdigest()
 

@@ -29,6 +29,7 @@ PROJECT_FILE: Final = ".atoll.yaml"
 MAX_FILE_BYTES: Final = 65536
 MAX_COMMANDS: Final = 50
 MAX_COMMAND: Final = 2000
+MAX_SERVERS: Final = 10
 MAX_COPIES: Final = 20
 MAX_HOSTS: Final = 20
 MAX_PORTS: Final = 20
@@ -46,6 +47,8 @@ MAX_SPACES: Final = 8
 """The most spaces in a row. More would move the rest of a command out of sight."""
 
 _AGENT = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+SERVER_PATTERN: Final = r"^(?!setup$)[a-z0-9][a-z0-9-]{0,39}$"
+"""The names of servers' terminals; that of the set-up has its own."""
 _KEPT_NAMES = re.compile(
     r"(?:ATOLL|LD|DYLD|GIT|SSH|GCONV|MALLOC|BASH_FUNC)_.*"
     r"|(?:CODEX|CLAUDE|OPENCODE|QWEN|GEMINI|AIDER|CURSOR|ANTHROPIC|OPENAI)_.*"
@@ -85,6 +88,7 @@ def _read(text: str) -> ProjectFile:
     content = ProjectFile(
         PROJECT_FILE,
         setup=_read_list(fields.take("setup"), MAX_COMMANDS, read_command),
+        servers=_read_servers(fields.take("servers")),
         copies=_read_list(fields.take("copy"), MAX_COPIES, _read_copy_path),
         network=_read_list(fields.take("network"), len(PRESETS) + MAX_HOSTS, _read_network_entry),
         ports=_read_list(fields.take("ports"), MAX_PORTS, read_port_node),
@@ -134,6 +138,20 @@ def _piles_marks(text: str) -> bool:
         if marks > MAX_MARKS:
             return True
     return False
+
+
+def _read_servers(node: Node | None) -> tuple[tuple[str, str], ...]:
+    if node is None:
+        return ()
+    if not isinstance(node.value, dict) or len(node.value) > MAX_SERVERS:
+        raise node.wrong(f"must be a mapping of at most {MAX_SERVERS} names to commands")
+    for name, command in node.value.items():
+        if not re.fullmatch(SERVER_PATTERN.removesuffix("$"), name):
+            raise command.wrong(
+                "must have a name of small letters, digits and hyphens, such as web; setup is the "
+                "set-up's"
+            )
+    return tuple((name, read_command(command)) for name, command in sorted(node.value.items()))
 
 
 def _read_copy_path(node: Node) -> str:

@@ -12,7 +12,9 @@ from atoll.domain.repository.project_file import (
     MAX_COPIES,
     MAX_HOSTS,
     MAX_PORTS,
+    MAX_SERVERS,
     MAX_VARIABLES,
+    SERVER_PATTERN,
 )
 
 
@@ -38,6 +40,13 @@ def _proposal_fields() -> dict[str, Json]:
             {**command, "pattern": r"^[^\n]+$"},
             MAX_COMMANDS,
         ),
+        "servers": {
+            "description": "Shell commands that run as long as the sandbox does, by terminal.",
+            "type": "object",
+            "maxProperties": MAX_SERVERS,
+            "propertyNames": {"pattern": SERVER_PATTERN},
+            "additionalProperties": {**command, "pattern": r"^[^\n]+$"},
+        },
         "copy": _list(
             "Files of the person's checkout to copy into the workspace.",
             {**path, "pattern": r"^[^/~\\]"},

@@ -52,6 +52,7 @@ from atoll.domain.sandboxes.stimulus import (
     Rerouted,
     Revive,
     RuntimeBegan,
+    ServersBegan,
     SetupBegan,
     SetupEnded,
     Sleep,
@@ -80,7 +81,7 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
             return step_time(sandbox, stimulus, now)
         case Exposed() | Pulled() | Instructed() | Queued() | AcceptEnd():
             return step_note(sandbox, stimulus)
-        case SetupBegan() | SetupEnded() | TaskBegan():
+        case SetupBegan() | SetupEnded() | ServersBegan() | TaskBegan():
             return step_setup(sandbox, stimulus)
         case AgentStarted() | AgentConversed() | AgentEnded() | RuntimeBegan():
             return step_agents(sandbox, stimulus)

@@ -14,6 +14,9 @@ from atoll.wire.words.sandboxes import SetupState
 SETUP_TERMINAL = "setup"
 """The name of the terminal in which set-up commands run."""
 
+_SERVE = 'exec "$(command -v bash || echo /bin/sh)" -c "$1"'
+"""The script that starts a server. The command is an argument, no part of this text."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProjectRequest:
@@ -29,6 +32,7 @@ class SandboxProject:
     """The approved project of a sandbox.
 
     `terminal_id` is the terminal of the set-up that began last, `reason` says why it failed.
+    `awaits_servers`: the servers of this runtime are not started yet.
     `later` counts for the sandbox's first life: what its caller sent then is not sent again.
     """
 
@@ -39,6 +43,7 @@ class SandboxProject:
     state: SetupState = SetupState.NONE
     terminal_id: str | None = None
     reason: str | None = None
+    awaits_servers: bool = False
 
 
 def project_of(decided: DecidedProject, request: ProjectRequest) -> SandboxProject:
@@ -82,6 +87,16 @@ def interrupt_setup(project: SandboxProject) -> SandboxProject:
     if project.state is not SetupState.RUNNING:
         return project
     return mark_setup_ended(project, "The sandbox ended before its set-up did.")
+
+
+def await_servers(project: SandboxProject) -> SandboxProject:
+    """Return the project in a runtime that began anew, in which no server runs."""
+    return replace(project, awaits_servers=bool(project.content.servers))
+
+
+def server_argv(name: str, command: str) -> tuple[str, ...]:
+    """Return the program of a server's terminal."""
+    return ("/bin/sh", "-c", _SERVE, name, command)
 
 
 def reset_setup(project: SandboxProject) -> SandboxProject:

@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from atoll.domain.agents.resumable import RunningAgent
 from atoll.domain.event import Json
@@ -279,6 +280,13 @@ class SetupEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class ServersBegan:
+    """A report that the servers of its project run in the runtime that was ready then."""
+
+    ready_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Give:
     """A request to give it to another owner."""
 
@@ -359,5 +367,6 @@ Stimulus = (
     | RuntimeBegan
     | TaskBegan
     | SetupBegan
+    | ServersBegan
     | SetupEnded
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atoll.domain.ids import SandboxId
+from atoll.domain.sandboxes.project import is_ready_for_agent
 from atoll.domain.sandboxes.reported import ReportedAgent
 from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
 from atoll.wire.words.sandboxes import SetupState, State, TaskState
@@ -34,6 +35,17 @@ def is_waiting(sandbox: Sandbox) -> bool:
     """Report whether the sandbox runs and its task still waits, for its set-up."""
     task = sandbox.task
     return sandbox.state in RUNNING and task is not None and task.state is TaskState.WAITING
+
+
+def servers_due(sandbox: Sandbox) -> bool:
+    """Report whether the sandbox runs and its servers may start: no set-up is before them."""
+    project = sandbox.project
+    return (
+        sandbox.state in RUNNING
+        and project is not None
+        and project.awaits_servers
+        and is_ready_for_agent(project)
+    )
 
 
 def waits_for_person(sandbox: Sandbox) -> bool:

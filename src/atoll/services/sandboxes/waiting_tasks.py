@@ -1,4 +1,4 @@
-"""Tasks that wait for the set-up of their sandbox: each begins once that has succeeded.
+"""What waits for the set-up of its sandbox: servers and a task begin once that has succeeded.
 
 After a set-up that failed a task waits for its person, who begins it all the same or runs the
 set-up again. The tasks are the stored sandboxes themselves, so they outlive the control plane.
@@ -13,13 +13,14 @@ from atoll.domain.errors import AtollError, Conflict
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.sandboxes.project import failure_of, is_ready_for_agent
-from atoll.domain.sandboxes.sandbox import Sandbox
-from atoll.domain.sandboxes.stimulus import SetupEnded, TaskBegan
+from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
+from atoll.domain.sandboxes.stimulus import ServersBegan, SetupEnded, TaskBegan
 from atoll.domain.sandboxes.task import mark_failed
-from atoll.domain.sandboxes.task_queue import is_waiting
+from atoll.domain.sandboxes.task_queue import is_waiting, servers_due
 from atoll.ports import Clock, RuntimeClient
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
+from atoll.services.provisioning.steps.project_setup import open_servers
 from atoll.services.provisioning.steps.task import give_task
 from atoll.services.sandboxes.reconciler import Reconciler
 from atoll.services.task_runner import TaskRunner
@@ -33,7 +34,7 @@ _log = structlog.get_logger(__name__)
 
 
 class WaitingTasks:
-    """The tasks of this control plane that wait for a set-up."""
+    """The servers and tasks of this control plane that wait for a set-up."""
 
     def __init__(
         self,
@@ -53,7 +54,7 @@ class WaitingTasks:
         self._beginning: set[SandboxId] = set()
 
     async def run(self) -> None:
-        """Begin tasks as their set-ups succeed, until cancelled."""
+        """Begin servers and tasks as their set-ups succeed, until cancelled."""
         while True:
             for sandbox in self._directory.known():
                 if _may_change(sandbox) and sandbox.id not in self._looking:
@@ -103,7 +104,7 @@ class WaitingTasks:
             self._looking.discard(sandbox.id)
 
     async def _look(self, sandbox: Sandbox) -> None:
-        """Take in the end of a set-up, which its journal may report later, and begin the task."""
+        """Take in the end of a set-up, which its journal may report later, and begin what waits."""
         client, project = self._runtimes.client(sandbox), sandbox.project
         if project is not None and project.state is SetupState.RUNNING and project.terminal_id:
             terminal = await client.call(get_terminal(project.terminal_id))
@@ -111,15 +112,20 @@ class WaitingTasks:
                 return
             ended = SetupEnded(project.terminal_id, failure_of(terminal.exit.words()))
             sandbox = await self._reconciler.apply(sandbox.id, ended)
+        if servers_due(sandbox) and sandbox.ready_at is not None:
+            await open_servers(sandbox, client)
+            sandbox = await self._reconciler.apply(sandbox.id, ServersBegan(sandbox.ready_at))
         if is_waiting(sandbox) and is_ready_for_agent(sandbox.project):
             await self.begin(SYSTEM, sandbox, client)
 
 
 def _may_change(sandbox: Sandbox) -> bool:
-    """Report whether the task may begin without its person: its set-up runs or has succeeded."""
-    if not is_waiting(sandbox):
-        return False
+    """Report whether servers or a task may begin without a person: the set-up runs or has
+    succeeded."""
     project = sandbox.project
+    awaits_servers = project is not None and project.awaits_servers
+    if sandbox.state not in RUNNING or not (awaits_servers or is_waiting(sandbox)):
+        return False
     return is_ready_for_agent(project) or (
         project is not None and project.state is SetupState.RUNNING
     )

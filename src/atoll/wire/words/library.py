@@ -35,6 +35,7 @@ class ProposalKind(StrEnum):
     """The kinds of what a project file may ask for and a person decides."""
 
     SETUP = "setup"
+    SERVER = "server"
     COPY = "copy"
     NETWORK = "network"
     HOST = "host"

@@ -1,5 +1,6 @@
 """An approved project: what of it reaches a sandbox, and its set-up from begin to end."""
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -209,3 +210,47 @@ async def test_setup_for_later_runs_by_itself_after_a_recreate_and_stands_as_it_
         assert len(opened(s)) == 1
         again = CreateSandbox(project=ProjectRequest(DIGEST, later=True))
         assert other_input(again, fresh, RouteRequest(Strategy.EXPLICIT)) is None
+
+
+async def test_servers_start_after_the_setup_each_in_a_terminal_of_its_own() -> None:
+    servers = (("api", "./serve"), ("web", "npm run dev"))
+    content = replace(FILE, servers=servers)
+    async with scene() as s:
+        await decided(s, content=content)
+        sandbox = await made(s)
+        s.clock.turn(2)
+        assert [one["name"] for one in opened(s)] == ["setup"]
+        s.runtime.answers["GET", "/sessions"] = (200, {"sessions": [{**SESSION, "name": "api"}]})
+        over = {**SESSION, "state": "exited", "exit": {"code": 0}}
+        s.runtime.answers["GET", "/sessions/t_1"] = (200, over)
+        await started(s, sandbox)
+        (order,) = opened(s)[1:]
+        assert (order["name"], order["argv"][3:]) == ("web", ["web", "npm run dev"])
+        assert "npm" not in order["argv"][2]
+
+
+async def test_servers_without_a_setup_start_with_each_start() -> None:
+    content = replace(FILE, setup=(), servers=(("web", "npm run dev"),))
+    async with scene() as s:
+        await decided(s, content=content)
+        s.runtime.answers["GET", "/sessions"] = (200, {"sessions": []})
+        sandbox = await made(s)
+        await started(s, sandbox)
+        await s.sandboxes.stop(LOCAL_PERSON, sandbox.id)
+        await s.sandboxes.wait(LOCAL_PERSON, sandbox.id, settled=True)
+        await s.sandboxes.start(LOCAL_PERSON, sandbox.id)
+        await s.sandboxes.wait(LOCAL_PERSON, sandbox.id, settled=True)
+        await started(s, sandbox)
+        assert [one["name"] for one in opened(s)] == ["web", "web"]
+
+
+async def started(s: Scene, sandbox: Sandbox) -> None:
+    """Wait until the servers of a sandbox were started."""
+    async with asyncio.timeout(20):
+        while True:
+            s.clock.turn(2)
+            now = await s.sandboxes.get(LOCAL_PERSON, sandbox.id)
+            assert now.project is not None
+            if not now.project.awaits_servers:
+                return
+            await asyncio.sleep(0)

@@ -10,6 +10,7 @@ type Proposal = Project['proposals'][number];
 
 const KINDS = worded<readonly { readonly kind: Proposal['kind']; readonly words: string }[]>(() => [
   { kind: 'setup', words: t`Run in the sandbox` },
+  { kind: 'server', words: t`Keep running in the sandbox` },
   { kind: 'network', words: t`Reach the registries` },
   { kind: 'host', words: t`Send to and receive from the hosts` },
   { kind: 'port', words: t`Offer the ports` },

@@ -9,7 +9,7 @@ from atoll.client import fields
 from atoll.client.fields import Field, Shape
 from atoll.client.transport import Call, Pairs, Transport, api_path, get, query_of
 
-ProposalKind = Literal["setup", "copy", "network", "host", "port", "env", "profile"]
+ProposalKind = Literal["setup", "server", "copy", "network", "host", "port", "env", "profile"]
 
 ProjectDecision = Literal["approved", "declined"]
 

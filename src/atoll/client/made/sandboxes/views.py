@@ -164,7 +164,8 @@ class Task(Shape):
 
 class SandboxProject(Shape):
     """The approved project: its set-up commands and their state, `terminal_id` the terminal they
-    run in, `reason` why they failed; ports to forward, and files that the caller sends."""
+    run in, `reason` why they failed; servers' commands by terminal, ports to forward, and files
+    that the caller sends."""
 
     repository = fields.text()
     digest = fields.text()
@@ -172,6 +173,7 @@ class SandboxProject(Shape):
     terminal_id = fields.text()
     reason = fields.text()
     setup = fields.texts()
+    servers = fields.named_texts()
     ports = fields.numbers()
     copies = fields.texts()
 

@@ -17,6 +17,7 @@ from atoll.domain.sandboxes.stimulus import (
     AgentReport,
     AgentStarted,
     RuntimeBegan,
+    ServersBegan,
     SetupBegan,
     SetupEnded,
     TaskBegan,
@@ -25,13 +26,12 @@ from atoll.domain.sandboxes.task_queue import is_waiting
 from atoll.wire.words.sandboxes import SetupState
 
 
-def step_setup(sandbox: Sandbox, report: SetupBegan | SetupEnded | TaskBegan) -> Outcome:
-    """Return the outcome of a report about set-up or task."""
+def step_setup(
+    sandbox: Sandbox, report: SetupBegan | SetupEnded | ServersBegan | TaskBegan
+) -> Outcome:
+    """Return the outcome of a report about set-up, servers or task."""
     if isinstance(report, TaskBegan):
-        if report.generation != sandbox.generation or not is_waiting(sandbox):
-            return sandbox, ()
-        told = Append(f"task.{report.task.state}", report.task.reason)
-        return replace(sandbox, task=report.task), (told,)
+        return _step_task(sandbox, report)
     project = sandbox.project
     if project is None:
         return sandbox, ()
@@ -42,12 +42,23 @@ def step_setup(sandbox: Sandbox, report: SetupBegan | SetupEnded | TaskBegan) ->
             began = mark_setup_begun(project, terminal_id)
             told = setup_event("sandbox.setup_started", began)
             return replace(sandbox, project=began), (told,)
-        case SetupEnded(terminal_id, reason):  # pragma: no branch - the cases are all
+        case SetupEnded(terminal_id, reason):
             if (project.state, project.terminal_id) != (SetupState.RUNNING, terminal_id):
                 return sandbox, ()
             ended = mark_setup_ended(project, reason)
             told = setup_event("sandbox.setup_ended", ended)
             return replace(sandbox, project=ended), (told,)
+        case ServersBegan(ready_at):  # pragma: no branch - the cases are all
+            begun = sandbox.ready_at == ready_at
+            project = replace(project, awaits_servers=project.awaits_servers and not begun)
+            return replace(sandbox, project=project), ()
+
+
+def _step_task(sandbox: Sandbox, report: TaskBegan) -> Outcome:
+    if report.generation != sandbox.generation or not is_waiting(sandbox):
+        return sandbox, ()
+    told = Append(f"task.{report.task.state}", report.task.reason)
+    return replace(sandbox, task=report.task), (told,)
 
 
 def setup_event(kind: str, project: SandboxProject) -> Append:

@@ -10,7 +10,7 @@ from typing import Final
 from atoll.domain.event import Json
 from atoll.domain.sandboxes.instruction import Append, Instruction, Provision
 from atoll.domain.sandboxes.lifetime import renew_lifetime
-from atoll.domain.sandboxes.project import SandboxProject, interrupt_setup
+from atoll.domain.sandboxes.project import SandboxProject, await_servers, interrupt_setup
 from atoll.domain.sandboxes.sandbox import LIVE, Attachment, Sandbox
 from atoll.domain.sandboxes.steps.inside import setup_event
 from atoll.domain.sandboxes.steps.outcome import Outcome, end_life, enter
@@ -80,7 +80,8 @@ def _become_ready(sandbox: Sandbox, report: Reached, now: datetime) -> Outcome:
         events = (*events, Append(f"task.{report.task.state}", report.task.reason))
     if report.project is not None:
         project, setup_events = _project_at_start(sandbox.project, report.project)
-        ready, events = replace(ready, project=project), (*events, *setup_events)
+        ready = replace(ready, project=await_servers(project))
+        events = (*events, *setup_events)
     # The new runtime reports the resumed agents, under their new ids.
     return replace(ready, agents=(), resuming=False), events
 

@@ -1,7 +1,7 @@
-"""The set-up of a project: its approved commands, one after the other, in a visible terminal.
+"""The set-up of a project and its servers: approved commands, in visible terminals.
 
 They run inside, as whatever an agent runs. A command that fails ends the set-up, never the
-sandbox: its terminal says which one it was.
+sandbox: its terminal says which one it was. Servers start after it, each in a terminal of its own.
 """
 
 from collections.abc import Callable
@@ -13,11 +13,12 @@ from atoll.domain.sandboxes.project import (
     SandboxProject,
     mark_setup_begun,
     mark_setup_ended,
+    server_argv,
 )
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import RuntimeClient
 from atoll.services.provisioning.bring_up import BringUp
-from atoll.wire.contract.terminals import OpenBody, TerminalRecord, open_terminal
+from atoll.wire.contract.terminals import OpenBody, TerminalRecord, list_terminals, open_terminal
 from atoll.wire.words.sandboxes import SetupState
 
 # $1… commands. Each is an argument: none is part of this text.
@@ -74,3 +75,18 @@ async def begin_setup(
         return mark_setup_ended(project, error.message)
     report(f"The set-up runs in the terminal {SETUP_TERMINAL}.")
     return mark_setup_begun(project, opened.terminal_id)
+
+
+async def open_servers(sandbox: Sandbox, client: RuntimeClient) -> None:
+    """Open a terminal for each server of a sandbox's project, unless one of its name is there.
+    Raises the runtime's refusal."""
+    servers = () if sandbox.project is None else sandbox.project.content.servers
+    there = {terminal.name for terminal in (await client.call(list_terminals())).terminals}
+    for name, command in servers:
+        if name not in there:
+            body = OpenBody(
+                argv=[*server_argv(name, command)],
+                cwd=sandbox.repos[0].path if sandbox.repos else None,
+                name=name,
+            )
+            await client.call(open_terminal(body, principal=sandbox.owner))

@@ -1,7 +1,8 @@
 """Terminals of a sandbox that slept: they come back under their ids, with what they showed.
 
 What ran in them has ended. An agent's terminal goes on with its agent; a shell's with a new shell
-in its last folder; any other one gets a shell, as nobody asked for its program to run twice.
+in its last folder; that of a server which the project names runs it again; any other one gets a
+shell, as nobody asked for its program to run twice.
 """
 
 from datetime import datetime
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 
 from atoll.domain.duration import spell_duration
 from atoll.domain.errors import AtollError, Invalid
+from atoll.domain.sandboxes.project import is_ready_for_agent, server_argv
 from atoll.ports import Clock
 from atoll.services.lifecycle.screens import Screens
 from atoll.services.provisioning.bring_up import BringUp
@@ -34,7 +36,7 @@ class ScreenRead:
         notice = f"This sandbox slept for {_span(since, self._clock.now())}."
         screens = await self._screens.of(up.sandbox)
         up.screens = {
-            screen.terminal_id: replace(screen, notice=f"{notice} {_program_notice(screen)}")
+            screen.terminal_id: replace(screen, notice=f"{notice} {_program_notice(up, screen)}")
             for screen in screens
         }
 
@@ -57,7 +59,7 @@ class TerminalReturn:
 async def _open(up: BringUp, screen: KeptScreen) -> None:
     """Open a terminal as it was. Its folder may be gone."""
     body = OpenBody(
-        argv=list(screen.argv) if _is_shell(screen) else None,
+        argv=list(screen.argv) if _is_shell(screen) or _is_server(up, screen) else None,
         cwd=screen.cwd,
         cols=screen.cols,
         rows=screen.rows,
@@ -76,8 +78,20 @@ def _is_shell(screen: KeptScreen) -> bool:
     return len(screen.argv) <= 2 and screen.argv[0].rsplit("/", 1)[-1] in _SHELLS
 
 
-def _program_notice(screen: KeptScreen) -> str:
+def _is_server(up: BringUp, screen: KeptScreen) -> bool:
+    """Return whether a server that the project names ran in a terminal, and may run again."""
+    project = up.sandbox.project
+    if project is None or not is_ready_for_agent(project):
+        return False
+    return (screen.name, screen.argv) in {
+        (name, server_argv(name, command)) for name, command in project.content.servers
+    }
+
+
+def _program_notice(up: BringUp, screen: KeptScreen) -> str:
     """Return the sentence about what ran in a terminal."""
+    if _is_server(up, screen):
+        return f"{screen.name} is started again."
     if _is_shell(screen):
         return "What ran here has ended; the files are as they were."
     program = _plain(screen.argv[0].rsplit("/", 1)[-1])

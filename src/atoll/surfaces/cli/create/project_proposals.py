@@ -18,6 +18,7 @@ from atoll.surfaces.cli.console.output import note
 
 _WORDS = {
     "setup": "run in the sandbox",
+    "server": "keep running in the sandbox",
     "copy": "copy from your checkout",
     "network": "reach the registry",
     "host": "reach the host",

@@ -103,6 +103,7 @@ def _project(project: SandboxProject) -> api.SandboxProjectView:
         api.SandboxProjectView,
         project,
         setup=[*content.setup],
+        servers=dict(content.servers),
         ports=[*content.ports],
         copies=[*content.copies],
     )

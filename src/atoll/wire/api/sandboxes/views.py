@@ -139,7 +139,8 @@ class TaskView(Answer):
 
 class SandboxProjectView(Answer):
     """The approved project: its set-up commands and their state, `terminal_id` the terminal they
-    run in, `reason` why they failed; ports to forward, and files that the caller sends."""
+    run in, `reason` why they failed; servers' commands by terminal, ports to forward, and files
+    that the caller sends."""
 
     repository: str
     digest: str
@@ -147,6 +148,7 @@ class SandboxProjectView(Answer):
     terminal_id: str | None
     reason: str | None
     setup: list[str]
+    servers: dict[str, str]
     ports: list[int]
     copies: list[str]
 

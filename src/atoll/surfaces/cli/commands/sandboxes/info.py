@@ -179,11 +179,12 @@ def _exposure(name: str) -> str:
 
 
 def _project_lines(project: SandboxProject) -> list[tuple[str, str]]:
-    """Return the state of its set-up, and the ports that are there to open."""
+    """Return the state of its set-up, its servers, and the ports that are there to open."""
     if not project.value:
         return []
     why = f": {project.reason}" if project.reason else ""
     lines = [] if project.state == "none" else [("set-up", f"{project.state}{why}")]
+    lines += [("server", f"{name}: {command}") for name, command in project.servers.items()]
     return [*lines, *(("port", str(port)) for port in project.ports)]
 
 
