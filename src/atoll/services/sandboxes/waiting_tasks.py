@@ -1,4 +1,4 @@
-"""What waits for the set-up of its sandbox: servers and a task begin once that has succeeded.
+"""Servers and tasks that wait for the set-up of their sandbox: each begins once that succeeded.
 
 After a set-up that failed a task waits for its person, who begins it all the same or runs the
 set-up again. The tasks are the stored sandboxes themselves, so they outlive the control plane.
