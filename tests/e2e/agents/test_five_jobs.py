@@ -17,6 +17,7 @@ from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import (
     KEY,
     World,
+    first_here,
     forgotten,
     run,
     sandbox_for,
@@ -230,3 +231,50 @@ async def test_conflict_is_handed_to_the_agent_and_merged_in_five_acts(
         assert acts.count <= 5
         log = await run(jobs, sandbox, "git", "show", "main:README.md")
         assert log[1] == b"both\n"
+
+
+@first_here("claude-code", "codex")
+async def test_agent_of_a_canvas_works_in_a_sandbox_of_its_own_and_in_the_dashboards(
+    jobs: World, repository: Path, agent: str, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    await asyncio.to_thread(provide_agent, jobs.server, agent)
+    await known(jobs, repository)
+    board = (await jobs.api.post("/v1/dashboards", json={"name": "Herons"})).json()["id"]
+    async with at_home(jobs) as acts:
+        page = acts.page
+        await page.evaluate(f"location.hash = '#/dashboards/{board}'")
+        await expect(page.get_by_text("Saved", exact=True)).to_be_visible()
+        begun = time.monotonic()
+        box = await new_agent(acts)
+        # A server that has several proposes one of them.
+        await expect(box.get_by_role("button", name="Start ")).to_be_visible()
+        if not await box.get_by_label(agent).is_checked():
+            await acts.press(box.get_by_role("checkbox", checked=True).first)
+            await acts.press(box.get_by_label(agent))
+        await acts.fill(box.get_by_label("What is to be done"), "Greet the heron [[hold it]]")
+        await acts.key("Control+Enter")
+        await until_asked(jobs, "Greet the heron")
+        tell("agent on a canvas", acts, begun)
+        assert acts.count <= 5
+        panes = page.locator('[data-kind="agent"]')
+        await expect(panes.locator(".xterm-screen")).to_have_count(1)
+
+        # The first terminal makes the dashboard's own sandbox, and the agent is in it, too.
+        await page.get_by_role("button", name="New terminal").click()
+        await expect(page.locator('[data-kind="terminal"] .xterm-screen')).to_be_visible()
+        box = await new_agent(acts)
+        await acts.press(box.get_by_label("in this dashboard’s sandbox"))
+        await box.get_by_label(agent).check()
+        await acts.fill(box.get_by_label("What is to be done"), "Greet the crane [[hold it]]")
+        await acts.press(box.get_by_role("button", name=f"Start {agent}"))
+        await until_asked(jobs, "Greet the crane")
+        await expect(panes).to_have_count(2)
+    home = (await jobs.api.get(f"/v1/dashboards/{board}")).json()["sandbox_id"]
+    (there,) = (await jobs.api.get(f"/v1/sandboxes/{home}/agents")).json()["agents"]
+    assert there["agent"] == agent
+
+
+async def new_agent(acts: Acts) -> Locator:
+    """Press the canvas's *Agent*. Returns the box for a task."""
+    await acts.press(acts.page.get_by_role("button", name="New agent"))
+    return acts.page.get_by_role("dialog", name="New agent")

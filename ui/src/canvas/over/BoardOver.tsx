@@ -4,23 +4,21 @@ import { later } from '../../components/parts/later';
 import { useKnown } from '../../state/team/visited';
 import type { Item } from '../document/items';
 import type { Comments } from '../comments/useComments';
-import { AgentDialog } from './AgentDialog';
 import { HelpDialog } from './HelpDialog';
 import { NameDialog } from '../list/dialogs';
-import { makeItem, renewTerminal } from '../view/making';
 import type { OpenDashboard } from '../view/useDashboard';
 
 export type Over =
   | { readonly is: 'help' | 'share' | 'history' | 'rename' }
-  /** `into`: the item whose agent has ended, and which nobody knows any more. */
-  | { readonly is: 'agent'; readonly into: Item | null }
-  | { readonly is: 'give'; readonly item: Item }
+  /** `item`: the todo that is handed over, or the pane whose agent has ended, and which nobody
+   *  knows any more; null for a new agent. */
+  | { readonly is: 'task'; readonly item: Item | null }
   | { readonly is: 'answer' | 'home'; readonly sandbox: string }
   | { readonly is: 'comments'; readonly item: string | null };
 
 const ShareBoard = later(async () => (await import('../list/ShareBoard')).ShareBoard);
 const History = later(async () => (await import('../list/History')).History);
-const GiveDialog = later(async () => (await import('./GiveDialog')).GiveDialog);
+const TaskDialog = later(async () => (await import('./TaskDialog')).TaskDialog);
 const HomeDialog = later(async () => (await import('../../components/home/HomeDialog')).HomeDialog);
 const AnswerDialog = later(async () => (await import('./AnswerDialog')).AnswerDialog);
 const CommentsPanel = later(async () => (await import('../comments/CommentsPanel')).CommentsPanel);
@@ -35,21 +33,12 @@ interface BoardOverProps {
 }
 
 export function BoardOver({ id, open, over, comments, phone, onClose }: BoardOverProps) {
-  const { stage, dashboard } = open;
+  const { dashboard } = open;
   switch (over.is) {
     case 'help':
       return <HelpDialog onClose={onClose} />;
-    case 'agent':
-      return (
-        <AgentDialog
-          onClose={onClose}
-          onChoose={(agent) =>
-            void (over.into === null
-              ? makeItem(id, stage, 'agent', agent)
-              : renewTerminal(id, stage, over.into, agent))
-          }
-        />
-      );
+    case 'task':
+      return <TaskDialog {...{ id, open, onClose }} item={over.item} />;
     case 'share':
       return <ShareBoard {...{ id, open, onClose }} />;
     case 'history':
@@ -57,14 +46,6 @@ export function BoardOver({ id, open, over, comments, phone, onClose }: BoardOve
     case 'rename':
       return dashboard === null ? null : (
         <NameDialog act="rename" dashboard={dashboard} onDone={open.reload} onClose={onClose} />
-      );
-    case 'give':
-      return (
-        <GiveDialog
-          {...{ id, stage, onClose }}
-          item={over.item}
-          shared={dashboard?.scope === 'shared'}
-        />
       );
     case 'answer':
       return <AnswerDialog sandboxId={over.sandbox} onClose={onClose} />;

@@ -66,7 +66,7 @@ function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
     return {
       stage,
       make: (kind) => {
-        if (kind === 'agent') setOver({ is: 'agent', into: null });
+        if (kind === 'agent') setOver({ is: 'task', item: null });
         else void makeItem(id, stage, kind);
       },
       help: () => setOver({ is: 'help' }),
@@ -75,16 +75,16 @@ function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
       copyAddress: () => copyAddress(id, stage.chosen.get()[0] ?? null),
       comment: () => setOver({ is: 'comments', item: stage.chosen.get()[0] ?? null }),
       tools: () => enterTools(stage),
-      give: works ? (todo) => setOver({ is: 'give', item: todo }) : null,
+      give: works ? (todo) => setOver({ is: 'task', item: todo }) : null,
     };
   }, [id, stage, guest, works]);
-  const onGive = useCallback((todo: Item) => setOver({ is: 'give', item: todo }), []);
+  const onGive = useCallback((todo: Item) => setOver({ is: 'task', item: todo }), []);
   const onWay = useWay(stage, phone, setOver);
   const onRenew = useCallback(
     (gone: Item) => {
       const agent = agentOf(gone, knownOf(gone.sandboxId) ?? null);
-      if (gone.kind === 'agent' && agent === null) setOver({ is: 'agent', into: gone });
-      else void renewTerminal(id, stage, gone, agent);
+      if (gone.kind === 'agent' && agent === null) setOver({ is: 'task', item: gone });
+      else void renewTerminal(id, stage, gone, agent === null ? null : { agent, words: '' });
     },
     [id, stage],
   );

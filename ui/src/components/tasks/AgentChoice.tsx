@@ -26,7 +26,8 @@ interface AgentChipsProps {
   /** Whether no agent is to start. */
   readonly bare: boolean;
   readonly onChoose: (chosen: readonly string[]) => void;
-  readonly onBare: (bare: boolean) => void;
+  /** Null where an agent is to start in any case. */
+  readonly onBare: ((bare: boolean) => void) | null;
 }
 
 /** A chip for each agent that works here, and one for none. Until they are listed, those that are
@@ -54,7 +55,7 @@ export function AgentChips({ agents, chosen, bare, onChoose, onBare }: AgentChip
           {plural(others, { one: '# more agent', other: '# more agents' })}
         </button>
       )}
-      <Chip words={t`no agent`} checked={bare} onCheck={onBare} />
+      {onBare !== null && <Chip words={t`no agent`} checked={bare} onCheck={onBare} />}
     </div>
   );
 }
@@ -82,7 +83,8 @@ function promptedOf(agents: readonly CatalogueAgent[]): readonly CatalogueAgent[
   return agents.filter(({ prompts }) => prompts);
 }
 
-function workingOf(agents: readonly CatalogueAgent[]): readonly CatalogueAgent[] {
+/** Those that can begin a task here now. */
+export function workingOf(agents: readonly CatalogueAgent[]): readonly CatalogueAgent[] {
   return promptedOf(agents).filter(({ state }) => state === 'works');
 }
 

@@ -1,13 +1,13 @@
 /** One box from a sentence to agents at work: what is to be done, where, and who does it. */
 
 import { useId, useState, type KeyboardEvent } from 'react';
-import type { Sandbox } from '../../api/types';
+import type { CatalogueAgent, Sandbox } from '../../api/types';
 import { t } from '../../language/t';
 import { notify } from '../../state/announce';
 import { go, goTo } from '../../state/route';
-import { AgentChips, FirstAgent } from './AgentChoice';
+import { AgentChips, FirstAgent, workingOf } from './AgentChoice';
 import { BranchChip, RepositoryChip } from './Chips';
-import type { Known } from './composing';
+import type { Home, Known } from './composing';
 import { IssueChip } from './issues/IssueChip';
 import { issueAddress } from './issues/issues';
 import { MoreFields } from './MoreFields';
@@ -17,15 +17,17 @@ import { useComposer, type ComposerState } from './useComposer';
 interface ComposerProps {
   /** What it begins with. */
   readonly known?: Known;
+  /** A sandbox that is offered in place of a new one. */
+  readonly home?: Home | null;
   /** Takes the sandboxes that were made, in place of going there. */
   readonly onStarted?: (made: readonly Sandbox[]) => void;
 }
 
 const NOTHING: Known = {};
 
-export function Composer({ known = NOTHING, onStarted = show }: ComposerProps) {
-  const state = useComposer(known, onStarted);
-  const { draft, offers, trouble, busy, change, look, submit } = state;
+export function Composer({ known = NOTHING, home = null, onStarted = show }: ComposerProps) {
+  const state = useComposer(known, home, onStarted);
+  const { draft, offers, trouble, busy, look, submit } = state;
   const [more, setMore] = useState(false);
   const id = useId();
 
@@ -49,27 +51,13 @@ export function Composer({ known = NOTHING, onStarted = show }: ComposerProps) {
       <div className="composer-box">
         <Words state={state} />
         <div className="chips">
+          <HomeChip {...{ state, home }} />
           <IssueChip state={state} />
-          <RepositoryChip state={state} />
-          <BranchChip state={state} />
-          <AgentChips
-            agents={offers.agents}
-            chosen={draft.agents}
-            bare={draft.bare}
-            onChoose={(agents) => change({ agents, bare: false })}
-            onBare={(bare) => change({ bare })}
-          />
-          {!draft.bare && <AsksChip state={state} />}
-          <button
-            type="button"
-            className="chip chip-more"
-            aria-expanded={more}
-            aria-controls={`${id}-more`}
-            title={t`Profile, name, network and life`}
-            onClick={() => setMore(!more)}
-          >
-            {t`More`}
-          </button>
+          {draft.within ? (
+            <HomeAgents {...{ state, home }} />
+          ) : (
+            <TaskChips state={state} more={{ id: `${id}-more`, open: more, onOpen: setMore }} />
+          )}
         </div>
         <button
           type="submit"
@@ -82,7 +70,7 @@ export function Composer({ known = NOTHING, onStarted = show }: ComposerProps) {
             Ctrl ⏎
           </kbd>
         </button>
-        <div id={`${id}-more`} className="composer-rest" hidden={!more}>
+        <div id={`${id}-more`} className="composer-rest" hidden={!more || draft.within}>
           {more && <MoreFields state={state} />}
         </div>
       </div>
@@ -135,6 +123,96 @@ function Words({ state }: { readonly state: ComposerState }) {
       onChange={(event) => change({ prompt: event.target.value })}
     />
   );
+}
+
+interface TaskChipsProps {
+  readonly state: ComposerState;
+  /** The fields that most tasks leave as they are. */
+  readonly more: {
+    readonly id: string;
+    readonly open: boolean;
+    readonly onOpen: (open: boolean) => void;
+  };
+}
+
+/** What a sandbox of its own is made of. */
+function TaskChips({ state, more: { id, open, onOpen } }: TaskChipsProps) {
+  const { draft, offers, change } = state;
+  return (
+    <>
+      <RepositoryChip state={state} />
+      <BranchChip state={state} />
+      <AgentChips
+        agents={offers.agents}
+        chosen={draft.agents}
+        bare={draft.bare}
+        onChoose={(agents) => change({ agents, bare: false })}
+        onBare={(bare) => change({ bare })}
+      />
+      {!draft.bare && <AsksChip state={state} />}
+      <button
+        type="button"
+        className="chip chip-more"
+        aria-expanded={open}
+        aria-controls={id}
+        title={t`Profile, name, network and life`}
+        onClick={() => onOpen(!open)}
+      >
+        {t`More`}
+      </button>
+    </>
+  );
+}
+
+interface HomeProps {
+  readonly state: ComposerState;
+  readonly home: Home | null;
+}
+
+/** Which agent begins in the sandbox that is there: one alone. */
+function HomeAgents({ state: { draft, offers, change }, home }: HomeProps) {
+  return (
+    <AgentChips
+      agents={insideOf(offers.agents, home)}
+      chosen={draft.agents}
+      bare={false}
+      onChoose={(agents) => change({ agents: agents.slice(-1) })}
+      onBare={null}
+    />
+  );
+}
+
+/** Whether an agent begins in the sandbox that is there; nothing where none that works is in it. */
+function HomeChip({ state: { draft, offers, change }, home }: HomeProps) {
+  const inside = workingOf(insideOf(offers.agents, home) ?? []).map(({ name }) => name);
+  const [first] = inside;
+  if (first === undefined) return null;
+  const agent = draft.agents.find((one) => inside.includes(one)) ?? first;
+  return (
+    <label
+      className="chip chip-check"
+      title={t`Beside its terminals, with its files; no sandbox is made`}
+    >
+      <input
+        type="checkbox"
+        checked={draft.within}
+        onChange={({ target }) =>
+          change(
+            target.checked ? { within: true, bare: false, agents: [agent] } : { within: false },
+          )
+        }
+      />
+      {t`in this dashboard’s sandbox`}
+    </label>
+  );
+}
+
+/** Those that are installed in a sandbox. */
+function insideOf(
+  agents: readonly CatalogueAgent[] | null,
+  home: Home | null,
+): readonly CatalogueAgent[] | null {
+  return agents?.filter(({ name }) => home?.agents.includes(name) === true) ?? null;
 }
 
 /** Whether the agent asks before it acts, which it does with cards. */

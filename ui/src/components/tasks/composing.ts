@@ -7,6 +7,14 @@ import type { TaskDraft } from './draft';
 /** What the box begins with; the rest is what was chosen last. */
 export type Known = Partial<TaskDraft>;
 
+/** A sandbox that is there, in which one agent may begin in place of a sandbox of its own. */
+export interface Home {
+  /** The names of the agents that are installed in it. */
+  readonly agents: readonly string[];
+  /** Begins an agent in it; without words it waits for them there. */
+  readonly begin: (agent: string, words: string) => void;
+}
+
 export const composing = new Store<Known | null>(null);
 
 /** Opens the box over the present page; on home, whose first part it is, goes into it. */

@@ -15,6 +15,8 @@ export interface TaskDraft {
   readonly agents: readonly string[];
   /** A sandbox alone: no agent starts, and nobody receives the words. */
   readonly bare: boolean;
+  /** In the sandbox that is offered beside a new one; without words its agent waits there. */
+  readonly within: boolean;
   /** The sandbox's name; '' is made of repository and branch. Only where there is one sandbox. */
   readonly name: string;
   readonly repo: string;
@@ -38,6 +40,7 @@ export const EMPTY: TaskDraft = {
   issue: null,
   agents: [],
   bare: false,
+  within: false,
   name: '',
   repo: '',
   url: '',
@@ -68,6 +71,8 @@ export interface Lack {
 
 /** Why the draft cannot be sent, null when it can. */
 export function lackOf(draft: TaskDraft): Lack | null {
+  if (draft.within)
+    return draft.agents.length === 1 ? null : { field: 'agents', text: t`Choose an agent.` };
   if (!draft.bare && draft.issue === null && draft.prompt.trim() === '')
     return { field: 'prompt', text: t`Say what is to be done.` };
   if (!draft.bare && draft.agents.length === 0)

@@ -16,6 +16,7 @@ export function repoName(draft: TaskDraft, known: readonly Repository[]): string
 
 /** `codex in a sandbox of its own · from demo · at a terminal`. */
 export function planWords(draft: TaskDraft, { repositories }: Offers): string {
+  if (draft.within) return withinWords(draft);
   const repo = repoName(draft, repositories);
   return [
     whoWords(draft),
@@ -36,6 +37,13 @@ function whoWords({ agents, bare }: TaskDraft): string {
   if (first === undefined) return t`No agent is chosen`;
   if (agents.length === 1) return t`${first} in a sandbox of its own`;
   return t`${agents.join(', ')}, each in a sandbox and on a branch of its own`;
+}
+
+function withinWords({ agents: [agent], prompt, issue }: TaskDraft): string {
+  if (agent === undefined) return t`No agent is chosen`;
+  const place = t`${agent} in this dashboard’s sandbox`;
+  const silent = issue === null && prompt.trim() === '';
+  return silent ? `${place} · ${t`you tell it there what is to be done`}` : place;
 }
 
 function modeWords({ mode, asks }: TaskDraft): string {

@@ -11,9 +11,9 @@ import { keep } from '../../state/sandboxes';
 import { fieldOf } from '../parts/Field';
 import { tipOf } from './beginning';
 import { choiceOf, lastChoice, rememberChoice, type Source } from '../../state/tasks/choices';
-import type { Known } from './composing';
+import type { Home, Known } from './composing';
 import { baseOf, bodiesOf, EMPTY, lackOf, placeOf, type Lack, type TaskDraft } from './draft';
-import { findIssue, sourceOf } from './issues/issues';
+import { findIssue, sourceOf, wordsWith } from './issues/issues';
 import { refsAt } from './useBeginning';
 
 const randomKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-');
@@ -47,6 +47,7 @@ export interface ComposerState {
 
 export function useComposer(
   known: Known,
+  home: Home | null,
   onStarted: (made: readonly Sandbox[]) => void,
 ): ComposerState {
   const [begun, keepBegun] = useDraft(`task:${known.prompt ?? ''}`);
@@ -74,6 +75,12 @@ export function useComposer(
     const lack = enough ? lackOf(draft) : LISTING();
     setTrouble(lack);
     if (lack !== null || busy) return;
+    const [agent] = draft.agents;
+    if (draft.within && agent !== undefined) {
+      keepBegun('');
+      home?.begin(agent, wordsWith(draft.issue, draft.prompt).trim());
+      return;
+    }
     setBusy(true);
     try {
       const made = await start(draft, offers.repositories, key);
@@ -152,7 +159,9 @@ function fitted(draft: TaskDraft, known: Known, offers: Offers): TaskDraft {
   const gone = draft.repo.startsWith('key:') && !isHere(draft.repo, repositories);
   const never = lastChoice() === null && known.repo === undefined;
   const [first] = repositories;
-  const repo = gone || (never && draft.repo === '' && first !== undefined) ? firstKey(first) : null;
+  // No other repository takes the place of the one that the box was opened with.
+  const other = known.repo === draft.repo ? '' : firstKey(first);
+  const repo = gone || (never && draft.repo === '' && first !== undefined) ? other : null;
   return {
     ...draft,
     ...(repo === null ? {} : { repo }),

@@ -38,6 +38,8 @@ class ScriptedBoard:
     comments: list[dict[str, Any]] = field(default_factory=list)
     links: list[dict[str, Any]] = field(default_factory=list)
     people: list[dict[str, Any]] = field(default_factory=list)
+    #: Sandboxes that it was told to show.
+    linked: list[str] = field(default_factory=list)
     history: list[dict[str, Any]] = field(default_factory=list)
     #: Answers of the next update, in place of taking it.
     refuse: tuple[str, str] | None = None
@@ -136,7 +138,7 @@ class ScriptedBoards:
             web.get(one + "/attach", self._attach),
             web.post(one + "/terminals", self._terminal),
             web.post(one + "/agents", self._agent),
-            web.post(one + "/sandboxes/{sandbox}", self._nothing),
+            web.post(one + "/sandboxes/{sandbox}", self._show),
             web.get(one + "/comments", self._comments),
             web.post(one + "/comments", self._comment),
             web.patch(one + "/comments/{comment}", self._resolve),
@@ -210,7 +212,8 @@ class ScriptedBoards:
         await self.server.tell(f"sandbox:{home}", "sandbox.ready")
         return home
 
-    async def _nothing(self, _: web.Request) -> web.StreamResponse:
+    async def _show(self, request: web.Request) -> web.StreamResponse:
+        self._one(request).linked.append(request.match_info["sandbox"])
         return web.Response(status=204)
 
     async def _comments(self, request: web.Request) -> web.StreamResponse:

@@ -44,6 +44,22 @@ def put(board: ScriptedBoard, number: int, **fields: Any) -> str:
     return identity
 
 
+def add_home(server: ScriptedServer) -> str:
+    """A dashboard's own sandbox, with agents in it, one of which lacks its key."""
+    inside = ["codex@0.171", "opencode", "gemini-cli", "acp:kimi"]
+    return server.add_sandbox("home", agents_inside=inside)
+
+
+async def begin_at_home(page: Page, agent: str, words: str = "") -> None:
+    """Begins an agent in the dashboard's own sandbox."""
+    box = page.get_by_role("dialog", name="New agent")
+    await box.get_by_label("in this dashboard’s sandbox").check()
+    await box.get_by_label(agent).check()
+    await box.get_by_label("What is to be done").fill(words)
+    await box.get_by_role("button", name=f"Start {agent}").click()
+    await expect(box).to_have_count(0)
+
+
 async def arrive(page: Page, server: ScriptedServer, board: ScriptedBoard) -> Locator:
     """Logs in and opens a dashboard; returns its canvas."""
     server.tickets.add(TICKET)
@@ -143,14 +159,17 @@ async def test_a_day_on_a_dashboard_by_the_keyboard_alone(
     await keys.press("Control+Shift+Period")
     await expect(page.locator('[data-kind="terminal"]')).to_be_focused()
 
-    server.agent.installed -= {"codex"}
     await keys.press("a")
-    agents = page.get_by_role("dialog", name="New agent").get_by_role("button")
-    await agents.filter(has_text="codex").click()
-    refusal = page.locator(".notice", has_text="atoll agent install codex")
-    await expect(refusal).to_be_visible()
+    box = page.get_by_role("dialog", name="New agent")
+    await expect(box.get_by_label("What is to be done")).to_be_focused()
+    await expect(box.get_by_role("button", name="Start claude-code")).to_be_visible()
+    await keys.type("Fix the footer")
+    await keys.press("Control+Enter")
+    await expect(page.locator('[data-kind="agent"]')).to_have_count(1)
+    await expect(box).to_have_count(0)
+    assert server.created[-1]["agent"] == "claude-code"
+    await keys.press("Control+z")
     await expect(page.locator('[data-kind="agent"]')).to_have_count(0)
-    await refusal.get_by_role("button").click()
     await note.press("Escape")
     await arrange(page, board)
 
@@ -276,7 +295,7 @@ async def test_a_viewer_looks_and_changes_nothing(server: ScriptedServer, page: 
 async def test_agent_that_ended_is_started_again_whatever_its_item_is_called(
     server: ScriptedServer, page: Page
 ) -> None:
-    board, home = server.boards.add("Agents"), server.add_sandbox("home")
+    board, home = server.boards.add("Agents"), add_home(server)
     board.view["sandbox_id"] = home
     place = {"kind": "agent", "sandbox_id": home, "terminal_id": "t_gone", "w": 400, "h": 300}
     known = put(board, 0, title="My reviewer", agent="codex", **place)
@@ -289,23 +308,96 @@ async def test_agent_that_ended_is_started_again_whatever_its_item_is_called(
     # Of an old item nobody knows what ran there: its person says it.
     await page.keyboard.press("Control+Shift+Period")
     await page.locator(f'[data-item="{unknown}"]').get_by_role("button", name=again).click()
-    await (
-        page.get_by_role("dialog", name="New agent").get_by_role("button", name="opencode").click()
-    )
+    await begin_at_home(page, "opencode")
     await until(lambda: board.items[unknown].get("agent") == "opencode")
     opened = [one.name for one in server.terminals[home].values()]
     assert opened == ["codex", "opencode"]
 
 
+async def test_agent_begins_in_a_sandbox_of_its_own_and_stands_on_the_canvas(
+    server: ScriptedServer, page: Page
+) -> None:
+    board = server.boards.add("Plan")
+    canvas = await arrive(page, server, board)
+    box = page.get_by_role("dialog", name="New agent")
+    await canvas.press("a")
+    await expect(box.get_by_label("no agent")).to_be_visible()
+    # There is no home sandbox yet, and nothing to begin an agent in.
+    await expect(box.get_by_label("in this dashboard’s sandbox")).to_have_count(0)
+    await box.get_by_role("button", name="Start").click()
+    await expect(box.get_by_role("alert")).to_have_text("Say what is to be done.")
+    await box.get_by_label("What is to be done").fill("Sort the boats")
+    await box.get_by_label("codex").check()
+    await box.get_by_label("claude-code").check()
+    await page.keyboard.press("Control+Enter")
+    await until(lambda: len(board.items) == 2)
+    panes = sorted(board.items.values(), key=lambda one: one["x"])
+    assert [one["kind"] for one in panes] == ["agent", "agent"]
+    assert {one["agent"] for one in panes} == {"codex", "claude-code"}
+    first, second_pane = panes
+    apart = first["x"] + first["w"] <= second_pane["x"] or first["y"] != second_pane["y"]
+    assert apart and {one["sandbox_id"] for one in panes} == {*server.sandboxes}
+    await until(lambda: {*board.linked} == {*server.sandboxes})
+
+
+async def test_agent_of_a_canvas_is_offered_the_repository_that_is_worked_on_there(
+    server: ScriptedServer, page: Page
+) -> None:
+    where = {"branch": "sort-boats", "from_branch": "main", "path": "o/r", "key": None}
+    more = {"sparse": [], "submodules": [], "lfs_files": 0}
+    repo = {"repo_url": "https://forge.example/o/r", **where, **more}
+    board, work = server.boards.add("Boats"), server.add_sandbox("work", repos=[repo])
+    put(board, 1, kind="diff", sandbox_id=work, w=400, h=300)
+    canvas = await arrive(page, server, board)
+    await canvas.press("a")
+    box = page.get_by_role("dialog", name="New agent")
+    await expect(box.get_by_role("button", name="Repository: o/r")).to_be_visible()
+    await box.get_by_label("What is to be done").fill("Sort the boats")
+    # The branch of the work that is there is taken.
+    await expect(box.get_by_role("button", name="Branch: sort-boats-2")).to_be_visible()
+    await page.keyboard.press("Control+Enter")
+    await expect(page.locator('[data-kind="agent"]')).to_have_count(1)
+    assert server.created[-1]["repos"][0]["repo_url"] == "https://forge.example/o/r"
+
+
+async def test_agent_of_a_canvas_without_its_key_or_program_is_not_begun(
+    server: ScriptedServer, page: Page
+) -> None:
+    board = server.boards.add("Keys", sandbox_id=add_home(server))
+    canvas = await arrive(page, server, board)
+    box = page.get_by_role("dialog", name="New agent")
+    home = box.get_by_label("in this dashboard’s sandbox")
+    await canvas.press("a")
+    await home.check()
+    await expect(box.get_by_label("gemini-cli")).to_have_count(0)
+    await expect(box.get_by_label("claude-code")).to_have_count(0)
+    await expect(box.get_by_text("codex in this dashboard’s sandbox")).to_be_visible()
+    # Its program went away meanwhile: the server says so, and nothing stands on the canvas.
+    server.agent.installed -= {"codex"}
+    await box.get_by_role("button", name="Start codex").click()
+    refusal = page.locator(".notice", has_text="atoll agent install codex")
+    await expect(refusal).to_be_visible()
+    await refusal.get_by_role("button").click()
+
+    server.ready_agents.clear()
+    await canvas.press("a")
+    await expect(box.get_by_text("No agent is ready yet")).to_be_visible()
+    await expect(home).to_have_count(0)
+    await box.get_by_label("What is to be done").fill("Sort the boats")
+    await page.keyboard.press("Control+Enter")
+    await expect(box.get_by_role("alert")).to_have_text("Choose an agent.")
+    assert board.items == {} and server.created == []
+
+
 async def test_agent_without_a_terminal_is_shown_by_its_cards(
     server: ScriptedServer, page: Page
 ) -> None:
-    board = server.boards.add("Cards")
+    board = server.boards.add("Cards", sandbox_id=add_home(server))
     canvas = await arrive(page, server, board)
     await canvas.press("a")
-    await (
-        page.get_by_role("dialog", name="New agent").get_by_role("button", name="acp:kimi").click()
-    )
+    await begin_at_home(page, "acp:kimi", "Sort the boats")
+    await server.agent.prompted()
+    assert server.agent.prompts == ["Sort the boats"]
     item = page.locator('[data-kind="agent"]')
     await expect(item.get_by_label("Ask acp:kimi")).to_be_visible()
     await until(lambda: len(board.items) == 1)  # the page shows an item before it is stored
