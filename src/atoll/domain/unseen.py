@@ -1,6 +1,7 @@
 """Invisible characters: they move a cursor, turn the reading direction, or are blank.
 
-Text from inside a sandbox is shown with these spelled out.
+Text from inside a sandbox is shown with these spelled out, or replaced where the text has to stay
+as short as it is.
 """
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -23,3 +24,14 @@ def code_of(char: str) -> str:
     if number < 0x100:
         return f"\\x{number:02x}"
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+def spell_unseen(text: str, *, keep: str = "") -> str:
+    """Return text with every invisible character spelled by its number, but for those of `keep`."""
+    return "".join(code_of(char) if char not in keep and is_unseen(char) else char for char in text)
+
+
+def replace_unseen(text: str, most: int) -> str:
+    """Return the first `most` characters, with `?` for each that is not printable, or blank."""
+    shown = text[:most]
+    return "".join(char if char.isprintable() and char not in _BLANK else "?" for char in shown)

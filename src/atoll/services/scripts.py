@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from atoll.domain.errors import Failed, Invalid, LimitReached
+from atoll.domain.unseen import replace_unseen
 from atoll.ports.runtime import RuntimeClient, RuntimeStream
 from atoll.wire.contract.execs import ExecBody, stream_exec
 from atoll.wire.http.unreadable import UNREADABLE
@@ -153,7 +154,7 @@ def _outcome(end: _Exit, script: Script, output: dict[str, bytearray]) -> Outcom
         )
     last_lines = output["stderr"].decode("utf-8", "replace").strip().splitlines()[-3:]
     plain = "; ".join(line for line in last_lines if line)
-    shown = "".join(c if c.isprintable() else "?" for c in plain)[:500]
+    shown = replace_unseen(plain, 500)
     if end.exit_code == NO_SUCH_PROGRAM:
         shown = f"{shown}; use an image that has this program"
     return Outcome(end.exit_code, bytes(output["stdout"]), shown)

@@ -1,4 +1,5 @@
-from atoll.domain.tools.answer import ForeignText, spell_unseen, text_page
+from atoll.domain.tools.answer import ForeignText, text_page
+from atoll.domain.unseen import spell_unseen
 
 
 def test_text_of_others_says_where_it_is_from_and_where_it_ends() -> None:
@@ -17,8 +18,9 @@ def test_end_cannot_be_imitated_in_text_nor_origin() -> None:
     assert shown.split("\n")[0].count("]") == 1
 
 
-def test_characters_that_cannot_be_seen_are_spelled() -> None:
-    assert spell_unseen("a\tb\n\x1b[2J\u202e") == "a\tb\n\\x1b[2J\\u202e"
+def test_characters_that_cannot_be_seen_are_spelled_and_lines_stay() -> None:
+    shown = ForeignText("x", "a\tb\n\x1b[2J\u202e").shown()
+    assert shown.split("\n")[1:-1] == ["a\tb", "\\x1b[2J\\u202e"]
 
 
 def test_pages_follow_each_other_without_gap_or_repeat() -> None:
@@ -27,7 +29,7 @@ def test_pages_follow_each_other_without_gap_or_repeat() -> None:
     at: int | None = 0
     while at is not None:
         page = text_page(text, at, max_bytes=2048)
-        assert len(spell_unseen(page.text).encode()) <= 2048
+        assert len(spell_unseen(page.text, keep="\n\t").encode()) <= 2048
         found += page.text
         pages += 1
         at = page.next

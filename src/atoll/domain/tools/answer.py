@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from atoll.domain.event import Json
-from atoll.domain.unseen import code_of, is_unseen
+from atoll.domain.unseen import spell_unseen
 
 MAX_ANSWER_BYTES: Final = 32 * 1024
 """The bound on the text of an answer; what is longer comes in pages."""
@@ -62,21 +62,12 @@ def text_page(text: str, offset: int, *, max_bytes: int = MAX_ANSWER_BYTES // 2)
     """Return the part of a text from an offset in characters on, bounded as it is shown."""
     room, at = max_bytes - _ROOM_BYTES, max(0, offset)
     while at < len(text):
-        room -= len(_spelled_one(text[at]).encode("utf-8", "surrogatepass"))
+        room -= len(spell_unseen(text[at], keep=_KEPT).encode("utf-8", "surrogatepass"))
         if room < 0:
             break
         at += 1
     return TextPage(text[max(0, offset) : at], at if at < len(text) else None)
 
 
-def spell_unseen(text: str) -> str:
-    """Return text with every character that cannot be seen spelled by its number; lines stay."""
-    return "".join(map(_spelled_one, text))
-
-
 def _without_mark(text: str) -> str:
-    return _LIKE_MARK.sub(r"(\1)", spell_unseen(text))
-
-
-def _spelled_one(char: str) -> str:
-    return code_of(char) if char not in _KEPT and is_unseen(char) else char
+    return _LIKE_MARK.sub(r"(\1)", spell_unseen(text, keep=_KEPT))

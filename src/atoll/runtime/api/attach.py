@@ -12,6 +12,7 @@ from aiohttp import web
 from atoll.domain.errors import Invalid, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, spell
 from atoll.domain.terminals.size import Size, clamp
+from atoll.domain.unseen import replace_unseen
 from atoll.runtime.api.requests import query_flag, query_integer
 from atoll.runtime.health import Activity
 from atoll.runtime.terminals.attach import MAX_VIEWERS, AttachRequest, AttachSession
@@ -88,8 +89,7 @@ def _fresh_client() -> str:
 
 def _name(request: web.Request, principal: str) -> str:
     """Return a name to show: printable, or a terminal that shows it would obey it."""
-    given = request.query.get("name", "")[:MAX_NAME]
-    return "".join(letter if letter.isprintable() else "?" for letter in given) or principal
+    return replace_unseen(request.query.get("name", ""), MAX_NAME) or principal
 
 
 def _role(request: web.Request) -> Role:

@@ -8,6 +8,7 @@ import asyncio
 import logging
 
 from atoll.domain.errors import AtollError
+from atoll.domain.unseen import replace_unseen
 from atoll.runtime.files.script import InsideScripts
 from atoll.wire.git.receive_pack import NOTHING_HELD, HeldRefs, Update
 
@@ -85,16 +86,11 @@ def _read(printed: bytes, asked: frozenset[str]) -> HeldRefs:
         if word == "ok" and ref in asked:
             refs.add(ref)
         elif word == "ng" and ref in asked:
-            reasons[ref] = _to_printable(why)
+            reasons[ref] = replace_unseen(why, 200)
         elif word == "say":
-            lines.append(_to_printable(rest))
+            lines.append(replace_unseen(rest, 200))
     if refs and not lines:
         lines = [
             f"Held for its owner already: {', '.join(sorted(refs))}. It was not sent anywhere."
         ]
     return HeldRefs(frozenset(refs), reasons, tuple(lines))
-
-
-def _to_printable(text: str) -> str:
-    """Return the first 200 characters, with `?` for each that is not printable."""
-    return "".join(c if c.isprintable() else "?" for c in text)[:200]

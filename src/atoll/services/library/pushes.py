@@ -25,6 +25,7 @@ from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.repository.branch import read_branch
 from atoll.domain.repository.repository import read_commit
 from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox, check_may_manage
+from atoll.domain.unseen import replace_unseen
 from atoll.ports.kept import HeldPush, KeptShelf, KeptWorktree, bundle_name
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.ground import Ground
@@ -248,13 +249,10 @@ def _pushes(out: bytes) -> list[HeldPush]:
     for commit, name, count, subject in zip(*(texts[at::4] for at in range(4)), strict=False):
         try:
             number = read_count(count) or 0
-            push = HeldPush(read_branch(name), read_commit(commit), number, _to_printable(subject))
+            push = HeldPush(
+                read_branch(name), read_commit(commit), number, replace_unseen(subject, 200)
+            )
         except Invalid:
             continue
         pushes.append(push)
     return pushes[:MAX_HELD]
-
-
-def _to_printable(text: str) -> str:
-    """Return the first 200 characters, with `?` for each that is not printable."""
-    return "".join(c if c.isprintable() else "?" for c in text)[:200]

@@ -12,6 +12,7 @@ from atoll.domain.event import Json, sandbox_stream
 from atoll.domain.people.principal import Principal
 from atoll.domain.repository.branch import branch_of_ref, read_branch
 from atoll.domain.sandboxes.sandbox import Sandbox, SandboxRepo
+from atoll.domain.unseen import spell_unseen
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.agents.agents import Agents
 from atoll.services.agents.statuses import AgentStatuses
@@ -114,7 +115,7 @@ class Syncs:
         working = [placed.agent for placed in there if placed.status.status == "working"]
         if working:
             raise Conflict(
-                f"{_to_printable(working[0])} is at work in {sandbox.name}: wait until its turn "
+                f"{spell_unseen(working[0])} is at work in {sandbox.name}: wait until its turn "
                 "is over, or sync all the same (`--now`).",
                 code="agent_works",
             )
@@ -220,7 +221,7 @@ def _read(out: bytes, onto: str) -> Sync:
 
 
 def _prompt(repo: SandboxRepo, done: Sync) -> str:
-    named = "\n".join(f"- {_to_printable(path)}" for path in done.files[:30])
+    named = "\n".join(f"- {spell_unseen(path[:300])}" for path in done.files[:30])
     more = f"\n- and {len(done.files) + done.more - 30} more" if len(done.files) > 30 else ""
     command = done.command
     onto = f" onto newer commits of {done.onto}" if command == "rebase" else ""
@@ -230,8 +231,3 @@ def _prompt(repo: SandboxRepo, done: Sync) -> str:
         "Resolve them so that both sides keep their meaning, `git add` the files and run "
         f"`GIT_EDITOR=true git {command} --continue` until it is done. Then run the tests."
     )
-
-
-def _to_printable(text: str) -> str:
-    """Return the first 300 characters, with `?` for each that is not printable."""
-    return "".join(c if c.isprintable() else "?" for c in text)[:300]

@@ -142,3 +142,35 @@ async def test_work_is_brought_home_from_the_dialog(open_page: OpenPage) -> None
     assert ("DELETE kept_1", {}) in home.asked and ("DELETE pull_1", {}) in home.asked
     await page.keyboard.press("Escape")
     await expect(dialog).to_be_hidden()
+
+
+async def test_invisible_characters_of_branches_and_files_are_spelled(open_page: OpenPage) -> None:
+    page, home = open_page.page, Home()
+    home.works, home.stopped = False, True
+    box = open_page.server.sandboxes[open_page.sandbox]
+    box["repos"] = [{**REPOSITORY, "branch": "fix", "from_branch": "main"}]
+    box["held"] = [HELD]
+    box["unpulled"] = [
+        {
+            "path": "/workspace/a\u2066b", "commits": 1, "tip": "f" * 40,
+            "subject": "no\u202ething", "stashes": 0, "changed": ["evil\u202egpj.exe"],
+            "untracked": ["\u3164"], "more": 0,
+        }
+    ]  # fmt: skip
+    await page.reload()
+    await opened(page, home)
+    dialog = page.get_by_role("dialog")
+    unpulled = dialog.get_by_role("status", name="Work that exists only here")
+    for words in (
+        "/workspace/a\\u{2066}b",
+        "(no\\u{202e}thing)",
+        "evil\\u{202e}gpj.exe",
+        "untracked \\u{3164}",
+        "review\\u{202e}d",
+    ):
+        await expect(unpulled).to_contain_text(words)
+    await expect(dialog.get_by_role("button", name="Drop review\\u{202e}d")).to_be_visible()
+    files = dialog.get_by_role("list", name="Files in conflict")
+    await expect(files).to_contain_text("src/evil\\u{202e}.py")
+    text = await dialog.inner_text()
+    assert not set(text) & {"\u202e", "\u2066", "\u3164"}

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'react';
 import type { Sandbox } from '../../api/types';
 import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
+import { visible } from '../../unseen';
 import {
   dropHeld,
   orderHeld,
@@ -52,7 +53,7 @@ export function HeldPushes({ sandbox, watched, pulls, onOrdered }: HeldPushesPro
 
   async function drop(one: HeldPush): Promise<void> {
     await dropHeld(one);
-    notify(t`${one.branch} is dropped.`);
+    notify(t`${visible(one.branch)} is dropped.`);
   }
 
   if (held.length === 0) return null;
@@ -63,16 +64,16 @@ export function HeldPushes({ sandbox, watched, pulls, onOrdered }: HeldPushesPro
         {held.map((one) => (
           <li key={one.kept_id}>
             <span className="lines-words">
-              <code>{one.branch}</code>
+              <code>{visible(one.branch)}</code>
               <span className="quiet">
-                {t`${one.commits} new · ${one.commit.slice(0, 12)} · ${one.subject}`}
+                {t`${one.commits} new · ${one.commit.slice(0, 12)} · ${visible(one.subject)}`}
               </span>
             </span>
             <button
               type="button"
               className="button button-small"
               disabled={busy}
-              aria-label={t`Pull ${one.branch}`}
+              aria-label={t`Pull ${visible(one.branch)}`}
               onClick={() => void run(() => pull(one))}
             >
               {t`Pull`}
@@ -81,7 +82,7 @@ export function HeldPushes({ sandbox, watched, pulls, onOrdered }: HeldPushesPro
               type="button"
               className="button button-small"
               disabled={busy}
-              aria-label={t`Drop ${one.branch}`}
+              aria-label={t`Drop ${visible(one.branch)}`}
               onClick={() => void run(() => drop(one))}
             >
               {t`Drop`}

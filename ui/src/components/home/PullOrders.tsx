@@ -4,6 +4,7 @@ import { useCallback, useEffect, useState } from 'react';
 import type { Schemas } from '../../api/types';
 import { plural, t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
+import { visible } from '../../unseen';
 import { cancelPull, pullsOf, type PullOrder } from '../../state/home/home';
 
 const LOOK_MS = 2_000;
@@ -47,7 +48,7 @@ export function PullOrders({ list, onChange }: PullOrdersProps) {
       {list.slice(0, 8).map((order) => (
         <li key={order.order_id}>
           <span className="lines-words">
-            <code>{order.written ?? order.into ?? order.branch ?? t`its own branch`}</code>
+            <code>{branchOf(order.written ?? order.into ?? order.branch)}</code>
             <span className="quiet">{wordsOf(order)}</span>
           </span>
           {order.state === 'waiting' && <CancelButton order={order} onDone={onChange} />}
@@ -70,7 +71,7 @@ function CancelButton({ order, onDone }: { readonly order: PullOrder; onDone: ()
       type="button"
       className="button button-small"
       disabled={busy}
-      aria-label={t`Cancel the pull of ${order.branch ?? t`its own branch`}`}
+      aria-label={t`Cancel the pull of ${branchOf(order.branch)}`}
       onClick={cancel}
     >
       {t`Cancel`}
@@ -78,8 +79,13 @@ function CancelButton({ order, onDone }: { readonly order: PullOrder; onDone: ()
   );
 }
 
+/** A branch as it is shown; without one, the sandbox's own. */
+function branchOf(name: string | null | undefined): string {
+  return name == null ? t`its own branch` : visible(name);
+}
+
 function wordsOf({ state, commit, commits, said }: PullOrder): string {
-  const more = said === '' ? '' : ` · ${said}`;
+  const more = said === '' ? '' : ` · ${visible(said)}`;
   switch (state) {
     case 'waiting':
       return t`waits for “atoll pull --watch” in your checkout`;

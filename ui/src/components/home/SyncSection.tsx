@@ -6,6 +6,7 @@ import type { Sandbox } from '../../api/types';
 import { plural, t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { syncWith, type Sync } from '../../state/home/home';
+import { visible } from '../../unseen';
 import { ConflictActs } from '../work/ConflictActs';
 
 interface SyncSectionProps {
@@ -93,7 +94,7 @@ function Conflict({ sync }: { readonly sync: Sync }) {
     <ul className="lines lines-scroll" aria-label={t`Files in conflict`}>
       {sync.files.map((path) => (
         <li key={path}>
-          <code>{path}</code>
+          <code>{visible(path)}</code>
         </li>
       ))}
       {sync.more > 0 && <li>{t`and ${sync.more} more`}</li>}
@@ -107,7 +108,8 @@ function hint(uploaded: boolean, name: string): string {
     : t`Fetches the remote, and rebases its branch onto the newer commits.`;
 }
 
-function wordsOf({ outcome, commits, onto, commit, stashed, agent }: Sync): string {
+function wordsOf({ outcome, commits, onto: branch, commit, stashed, agent }: Sync): string {
+  const onto = visible(branch);
   const more = stashed ? ` ${t`What was not committed did not fit: it is in a stash inside.`}` : '';
   switch (outcome) {
     case 'updated':

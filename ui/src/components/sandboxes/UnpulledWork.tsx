@@ -4,6 +4,7 @@ import { useEffect } from 'react';
 import { api } from '../../api/client';
 import type { Schemas, UnpulledPlace } from '../../api/types';
 import { t } from '../../language/t';
+import { visible } from '../../unseen';
 import { useAnswer, type Answer } from '../parts/useAnswer';
 
 const SHOWN = 8;
@@ -88,7 +89,7 @@ function Pushes({ pushes }: { readonly pushes: Schemas['UnpulledView']['pushes']
       <ul>
         {pushes.slice(0, SHOWN).map(({ kept_id: id, branch, commits, kept_until: until }) => (
           <li key={id}>
-            {t`${(<code>{branch}</code>)}, ${count(commits, t`new commit`)}, until ${new Date(until).toLocaleString()}`}
+            {t`${(<code>{visible(branch)}</code>)}, ${count(commits, t`new commit`)}, until ${new Date(until).toLocaleString()}`}
           </li>
         ))}
         {pushes.length > SHOWN && <li>{t`and ${pushes.length - SHOWN} more`}</li>}
@@ -107,12 +108,12 @@ function Place({ place }: { readonly place: UnpulledPlace }) {
   return (
     <section>
       <p>
-        <strong>{t`Only in ${place.path}:`}</strong> {summary(place)}
+        <strong>{t`Only in ${visible(place.path)}:`}</strong> {summary(place)}
       </p>
       <ul>
         {shown.map(({ path, kind }) => (
           <li key={`${kind} ${path}`}>
-            {kind} <code>{path}</code>
+            {kind} <code>{visible(path)}</code>
           </li>
         ))}
         {left > 0 && <li>{t`and ${left} more`}</li>}
@@ -124,7 +125,9 @@ function Place({ place }: { readonly place: UnpulledPlace }) {
 function summary({ commits, tip, subject, stashes, changed, untracked, more }: UnpulledPlace) {
   const words: string[] = [];
   if (commits > 0)
-    words.push(t`${count(commits, 'commit')} up to ${tip?.slice(0, 12) ?? '?'} (${subject})`);
+    words.push(
+      t`${count(commits, 'commit')} up to ${tip?.slice(0, 12) ?? '?'} (${visible(subject)})`,
+    );
   if (stashes > 0) words.push(count(stashes, 'stash', 'stashes'));
   const files = changed.length + untracked.length + more;
   if (files > 0) words.push(count(files, 'file'));

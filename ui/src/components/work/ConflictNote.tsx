@@ -4,6 +4,7 @@ import type { Sandbox, Schemas } from '../../api/types';
 import { plural, t, worded } from '../../language/t';
 import { useRights } from '../../state/team/useRights';
 import { workStateOf } from '../../state/standing';
+import { visible } from '../../unseen';
 import { Icon } from '../parts/icons';
 import { ConflictActs } from './ConflictActs';
 import '../../styles/work.css';
@@ -26,7 +27,7 @@ export function ConflictNote({ sandbox }: { readonly sandbox: Sandbox }) {
     <section className="conflict" aria-label={t`In conflict`}>
       <Icon name="branch" />
       <p>
-        <strong>{STOPPED()[kind](onto === '' ? t`another branch` : onto)}</strong>{' '}
+        <strong>{STOPPED()[kind](onto === '' ? t`another branch` : visible(onto))}</strong>{' '}
         {filesLeft(conflict)}
       </p>
       {manages && <ConflictActs {...{ sandbox, repo, kind }} />}

@@ -18,6 +18,7 @@ import {
 import { Dialog } from '../parts/Dialog';
 import { Line } from '../parts/Field';
 import { Segments } from '../parts/Segments';
+import { visible } from '../../unseen';
 import { ConflictActs } from './ConflictActs';
 import '../../styles/home.css';
 import '../../styles/work.css';
@@ -266,7 +267,7 @@ function Merged({ sandbox, repo, result, close }: ResultProps) {
             one: '{into} is at {commit} inside, with # commit of this work.',
             other: '{into} is at {commit} inside, with # commits of this work.',
           },
-          { into, commit: commit.slice(0, 12) },
+          { into: visible(into), commit: commit.slice(0, 12) },
         )}{' '}
         {pushed === true && t`It is pushed to the remote.`}
         {pushed === false && detail}
@@ -312,12 +313,12 @@ function Stopped({ sandbox, repo, result, close }: ResultProps) {
   return (
     <div className="form">
       <p role="alert">
-        {t`Nothing is merged: the work and ${into} are in conflict. The rebase waits inside.`}
+        {t`Nothing is merged: the work and ${visible(into)} are in conflict. The rebase waits inside.`}
       </p>
       <ul className="lines lines-scroll" aria-label={t`Files in conflict`}>
         {files.map((path) => (
           <li key={path}>
-            <code>{path}</code>
+            <code>{visible(path)}</code>
           </li>
         ))}
         {more > 0 && <li>{t`and ${more} more`}</li>}

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from atoll.domain.duration import spell_duration
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.sandboxes.project import is_ready_for_agent, server_argv
+from atoll.domain.unseen import replace_unseen
 from atoll.ports import Clock
 from atoll.services.lifecycle.screens import Screens
 from atoll.services.provisioning.bring_up import BringUp
@@ -51,7 +52,8 @@ class TerminalReturn:
             try:
                 await _open(up, screen)
             except AtollError as error:
-                up.report(f"The terminal {_plain(screen.name)} did not come back: {error.message}")
+                name = replace_unseen(screen.name, 80)
+                up.report(f"The terminal {name} did not come back: {error.message}")
         if up.screens:
             up.report(f"{len(up.screens)} terminals are back with what they showed.")
 
@@ -94,13 +96,8 @@ def _program_notice(up: BringUp, screen: KeptScreen) -> str:
         return f"{screen.name} is started again."
     if _is_shell(screen):
         return "What ran here has ended; the files are as they were."
-    program = _plain(screen.argv[0].rsplit("/", 1)[-1])
+    program = replace_unseen(screen.argv[0].rsplit("/", 1)[-1], 80)
     return f"{program} has ended; the files are as they were."
-
-
-def _plain(word: str) -> str:
-    """Return a word of the former runtime as ours may quote it."""
-    return "".join(character for character in word if character.isprintable())[:80]
 
 
 def _span(since: datetime, now: datetime) -> str:

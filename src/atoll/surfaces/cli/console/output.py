@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TextIO
 
 from atoll.client.fields import Json
-from atoll.domain.unseen import code_of, is_unseen
+from atoll.domain.unseen import spell_unseen
 
 _STATE_COLOURS = {
     "ready": 32,
@@ -39,7 +39,7 @@ LEAST_CELL = 8
 def clean(text: str) -> str:
     """Return `text` with every character that shows nothing of itself (control, bidi, zero-width,
     blank letters) spelled out as `\\x1b` or `\\u202e`: it can neither move the cursor nor lie."""
-    return "".join(code_of(char) if is_unseen(char) else char for char in text)
+    return spell_unseen(text)
 
 
 def say(text: str) -> None:

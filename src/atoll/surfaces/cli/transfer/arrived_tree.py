@@ -41,7 +41,7 @@ class Notices:
         ):
             if names:
                 more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-                note(f"{what}: {', '.join(map(_printable, names[:SHOWN]))}{more}")
+                note(f"{what}: {', '.join(names[:SHOWN])}{more}")
 
 
 def refuse_within_repository(target: Path) -> None:
@@ -149,7 +149,3 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink()
-
-
-def _printable(name: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in name)

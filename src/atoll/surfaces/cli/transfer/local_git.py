@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from atoll.domain.errors import Failed, Unavailable
+from atoll.domain.unseen import replace_unseen
 
 _QUIET = (
     "core.hooksPath=/dev/null",
@@ -108,4 +109,4 @@ def _why(output: bytes) -> str:
     lines = [line for line in output.decode("utf-8", "replace").splitlines() if line.strip()]
     wanted = [line for line in lines if line.startswith(("fatal:", "error:", " !"))] or lines[-1:]
     plain = "; ".join(line.strip() for line in wanted[-3:])
-    return "".join(c if c.isprintable() else "?" for c in plain)[:500] or "it gave no reason"
+    return replace_unseen(plain, 500) or "it gave no reason"
