@@ -36,7 +36,7 @@ function sandbox({ state = 'active', work = null, agents = [] }: Given): Sandbox
 test('the state of the work is shown before that of an agent, and before a stop', () => {
   const review = { state: 'to_review', plus: 3, minus: 2, commits: 1 };
   const done = sandbox({ work: review, agents: ['done'] });
-  expect(standingOf(done)).toEqual({ words: 'To review', tone: 'review' });
+  expect(standingOf(done)).toEqual({ state: 'to_review', words: 'To review', tone: 'review' });
   expect(aboutWork(done)).toBe('1 commit, +3 −2');
   expect(standingOf(sandbox({ state: 'stopped', work: review })).words).toBe('To review');
   expect(standingOf(sandbox({ state: 'expired', work: review })).words).toBe('Expired');

@@ -18,6 +18,8 @@ type Kind = Schemas['WorkState'];
 export type Tone = 'calm' | 'working' | 'needs' | 'review' | 'bad' | 'done' | 'off';
 
 export interface Standing {
+  /** The state itself: of the sandbox, of its work or of its agent. */
+  readonly state: string;
   readonly words: string;
   readonly tone: Tone;
 }
@@ -48,8 +50,10 @@ const TONES: Readonly<Record<Kind, Tone>> = {
   archived: 'off',
 };
 
+type Mark = Omit<Standing, 'state'>;
+
 /** The words of a sandbox's own states that matter more than its work. */
-const OWN = worded<Readonly<Partial<Record<Sandbox['state'], Standing>>>>(() => ({
+const OWN = worded<Readonly<Partial<Record<Sandbox['state'], Mark>>>>(() => ({
   requested: { words: t`Starting`, tone: 'working' },
   provisioning: { words: t`Starting`, tone: 'working' },
   stopped: { words: t`Stopped`, tone: 'off' },
@@ -60,7 +64,7 @@ const OWN = worded<Readonly<Partial<Record<Sandbox['state'], Standing>>>>(() => 
 }));
 
 /** A sandbox that sleeps: whoever uses it wakes it. */
-const ASLEEP = worded<Standing>(() => ({ words: t`Asleep`, tone: 'off' }));
+const ASLEEP = worded<Mark>(() => ({ words: t`Asleep`, tone: 'off' }));
 
 /** States that agents leave by themselves. */
 const UNDER_WAY: readonly Kind[] = ['working', 'needs_you', 'queued'];
@@ -80,15 +84,20 @@ export function standingOf(sandbox: Sandbox): Standing {
   const { state } = sandbox;
   const work = workStateOf(sandbox);
   const own = sandbox.asleep ? ASLEEP() : OWN()[state];
+  const ownState = sandbox.asleep ? 'asleep' : state;
   const settled = work !== null && !UNDER_WAY.includes(work);
-  if (own !== undefined && !(state === 'stopped' && settled)) return own;
-  if (work !== null) return { words: workWords()[work], tone: TONES[work] };
+  if (own !== undefined && !(state === 'stopped' && settled)) {
+    return { state: ownState, ...own };
+  }
+  if (work !== null) return { state: work, words: workWords()[work], tone: TONES[work] };
   const lead = leadOf(sandbox);
-  if (lead === null) return { words: state === 'active' ? t`Active` : t`Ready`, tone: 'calm' };
+  if (lead === null) {
+    return { state, words: state === 'active' ? t`Active` : t`Ready`, tone: 'calm' };
+  }
   const { status } = lead.status;
   const tones = { working: 'working', needs_you: 'needs', failed: 'bad', done: 'done' } as const;
   const tone = status === 'idle' || status === 'stopped' ? 'calm' : tones[status];
-  return { words: statusWords()[status], tone };
+  return { state: status, words: statusWords()[status], tone };
 }
 
 type Work = Schemas['WorkView'];
@@ -136,8 +145,9 @@ export function sumOf(list: readonly Sandbox[]): string {
       .map((one) => one.words),
   );
   const counts = [...words].map((word) => {
-    const times = stand.filter((one) => one.words === word).length;
-    const needs = word === workWords().needs_you && times > 1;
+    const same = stand.filter((one) => one.words === word);
+    const times = same.length;
+    const needs = times > 1 && same[0]?.state === 'needs_you';
     return `${times} ${needs ? t`need you` : lowered(word)}`;
   });
   const bare = list.filter(isBare);

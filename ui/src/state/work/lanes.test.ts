@@ -47,7 +47,8 @@ test('groups stand by state or by repository, and only those that hold something
 test('a state that concerns its person is unread until it was looked at', () => {
   const review = sandbox('a', 'to_review');
   expect(isUnread(review, {})).toBe(true);
-  expect(isUnread(review, { a: 'To review' })).toBe(false);
-  expect(isUnread(review, { a: 'Working' })).toBe(true);
+  expect(isUnread(review, { a: 'to_review' })).toBe(false);
+  expect(isUnread(review, { a: 'working' })).toBe(true);
   expect(isUnread(sandbox('a', 'working'), {})).toBe(false);
+  expect(isUnread(sandbox('a', null, '', 'failed'), { a: 'expired' })).toBe(true);
 });

@@ -24,19 +24,19 @@ function stored(): Record<string, string> {
 
 /** Whether it came to a state that concerns its person, and was not looked at since. Pure. */
 export function isUnread(sandbox: Sandbox, seen: Readonly<Record<string, string>>): boolean {
-  const { words, tone } = standingOf(sandbox);
-  return !QUIET.includes(tone) && seen[sandbox.sandbox_id] !== words;
+  const { state, tone } = standingOf(sandbox);
+  return !QUIET.includes(tone) && seen[sandbox.sandbox_id] !== state;
 }
 
 /** Keeps that its present state was looked at, and forgets sandboxes that are gone. */
 export function look(sandbox: Sandbox, list: readonly Sandbox[]): void {
   const { sandbox_id: id } = sandbox;
-  const { words } = standingOf(sandbox);
-  if (looked.get()[id] === words) return;
+  const { state } = standingOf(sandbox);
+  if (looked.get()[id] === state) return;
   const known = new Set(list.map((one) => one.sandbox_id));
   looked.set((now) => {
     const kept = Object.entries(now).filter(([one]) => known.has(one));
-    return { ...Object.fromEntries(kept), [id]: words };
+    return { ...Object.fromEntries(kept), [id]: state };
   });
   localStorage.setItem(KEY, JSON.stringify(looked.get()));
 }
