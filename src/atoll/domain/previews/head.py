@@ -89,9 +89,9 @@ def upgrade_of(method: str, headers: Headers) -> bytes | None:
     Raises `Invalid` for one with a body, and for one that would hide further requests.
     """
     tokens = {
-        one.strip().lower() for one in b",".join(_values_of(headers, b"connection")).split(b",")
+        one.strip().lower() for one in b",".join(values_of(headers, b"connection")).split(b",")
     }
-    named = _values_of(headers, b"upgrade")
+    named = values_of(headers, b"upgrade")
     if b"upgrade" not in tokens or not named:
         return None
     wanted = named[0].strip()
@@ -134,7 +134,7 @@ def inner_headers(headers: Headers, outside: Outside, *, upgrade: bytes | None) 
         and not name.startswith(_OWN_HEADERS)
         and not (name == b"authorization" and _OWN_TOKEN in value)
     ]
-    cookies = b"; ".join(_others(b";".join(_values_of(headers, b"cookie"))))
+    cookies = b"; ".join(_others(b";".join(values_of(headers, b"cookie"))))
     scheme, _, host = outside.origin.partition(b"://")
     return (
         (b"host", outside.inner_host),
@@ -215,12 +215,12 @@ def _others(cookies: bytes) -> Iterator[bytes]:
             yield stripped
 
 
-def _values_of(headers: Iterable[tuple[bytes, bytes]], wanted: bytes) -> list[bytes]:
+def values_of(headers: Iterable[tuple[bytes, bytes]], wanted: bytes) -> list[bytes]:
     """Return the values of every header of this name."""
     return [value for name, value in headers if name == wanted]
 
 
 def _named_by_connection(headers: Headers) -> frozenset[bytes]:
     """Return the headers that a sender declares to be of its connection."""
-    tokens = b",".join(_values_of(headers, b"connection")).split(b",")
+    tokens = b",".join(values_of(headers, b"connection")).split(b",")
     return frozenset(one.strip().lower() for one in tokens) - {b"close", b"keep-alive", b"upgrade"}

@@ -35,11 +35,20 @@ from atoll.domain.previews.own_credentials import (
     without_own,
     words_in,
 )
+from atoll.domain.previews.reporter import SCRIPT_PATH, wants_reporter, whole_document
 from atoll.services.previews.own_credentials import OwnCredentials
 from atoll.services.previews.visits import AdmittedVisit, Visits
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.previews.origins import PreviewOrigins
-from atoll.surfaces.http.previews.pages import ENTER, LISTENING, PREFIX, cannot_show, entrance
+from atoll.surfaces.http.previews.pages import (
+    ENTER,
+    LISTENING,
+    PANE,
+    PREFIX,
+    cannot_show,
+    entrance,
+    reporter,
+)
 from atoll.surfaces.http.previews.passage import InnerRequest, Passage, not_listening
 from atoll.surfaces.http.previews.tunnel import pass_upgrade
 from atoll.surfaces.http.server.connections.pending_connections import KNOWN
@@ -53,6 +62,7 @@ RECHECK_SECONDS: Final = 2.0
 
 MAX_SECRET_BYTES: Final = 200
 SECRET_SECONDS: Final = 10.0
+_MARK: Final = "1"
 _PRIVATE: Final = (
     "this preview is private: open it from Atoll's page, or by a new link of `atoll preview link`"
 )
@@ -116,7 +126,7 @@ class PreviewGate:
         if known is not None:
             known()
         if path.startswith(PREFIX):
-            response = await self._answer_own_path(path, admission)
+            response = await self._answer_own_path(path, scope, admission)
             await response(scope, receive, send)
             return
         request, upgrade = self._read(scope, admission, await self._holder(scope))
@@ -138,27 +148,30 @@ class PreviewGate:
         secret = await _short_body(Request(scope, receive))
         visit, session = await self._visits.enter(secret, label, source=source_of(scope))
         response = Json({"path": visit.address.path})
-        response.headers["Set-Cookie"] = self._cookie(session)
+        response.headers.append("Set-Cookie", self._cookie(self._origins.cookie, session))
+        if scope["query_string"] == PANE:
+            response.headers.append("Set-Cookie", self._cookie(self._origins.pane_cookie, _MARK))
         return response
 
-    def _cookie(self, session: str) -> str:
-        """Return the visit's cookie. It travels in frames of Atoll's page too, but only there:
+    def _cookie(self, name: str, value: str) -> str:
+        """Return a cookie of ours. It travels in frames of Atoll's page too, but only there:
         `Partitioned` keeps a copy for each site whose page holds the frame."""
-        named = f"{self._origins.cookie}={session}; Path=/; HttpOnly"
+        named = f"{name}={value}; Path=/; HttpOnly"
         if self._origins.scheme == "https" or self._origins.local_only:
             return f"{named}; Secure; SameSite=None; Partitioned"
         return f"{named}; SameSite=Lax"
 
     async def _admission(self, label: str, scope: Scope) -> AdmittedVisit:
-        heads = [one.decode("latin-1") for name, one in scope["headers"] if name == b"cookie"]
-        for session in find_cookies(heads, self._origins.cookie):
+        for session in _cookies(scope, self._origins.cookie):
             admission = await self._visits.admitted(session, label)
             if admission is not None:
                 return admission
         raise Unauthenticated(_PRIVATE, code="preview_private")
 
-    async def _answer_own_path(self, path: str, admission: AdmittedVisit) -> Response:
+    async def _answer_own_path(self, path: str, scope: Scope, admission: AdmittedVisit) -> Response:
         """Answer a path that belongs to Atoll and not to the preview."""
+        if path == SCRIPT_PATH:
+            return reporter(self._origins.outside(scope, 1).framed_by)
         if path != LISTENING:
             raise NotFound(f"there is no {path[:100]!r}: names below {PREFIX} are Atoll's")
         if not await self._visits.is_listening(admission):
@@ -182,12 +195,17 @@ class PreviewGate:
         upgrade = upgrade_of(method, headers) if UPGRADE in scope.get("extensions", {}) else None
         check_page(method, headers, outside, upgrades=upgrade is not None)
         framed = framing(method, headers)
-        clean = without_own(headers, holds)
+        reports = wants_reporter(method, headers) and self._is_pane(scope)
+        clean = without_own(whole_document(headers) if reports else headers, holds)
         inner = (*inner_headers(clean, outside, upgrade=upgrade), *framed)
         target = target_without_own(scope["raw_path"], scope["query_string"], holds)
         if not target.startswith(b"/"):
             raise Invalid("the target must be a path", code="bad_request_head")
-        return InnerRequest(method, target, inner, outside), upgrade
+        return InnerRequest(method, target, inner, outside, reports=reports), upgrade
+
+    def _is_pane(self, scope: Scope) -> bool:
+        """Report whether the preview pane opened the frame of a request."""
+        return _MARK in _cookies(scope, self._origins.pane_cookie)
 
     async def _while_valid(self, admission: AdmittedVisit, work: Awaitable[None]) -> None:
         """Serve a request; cut it off once its visit does not hold any more."""
@@ -228,6 +246,12 @@ class _Answer:
         """Send one message."""
         self.started = True
         await self._send(message)
+
+
+def _cookies(scope: Scope, wanted: str) -> tuple[str, ...]:
+    """Return the values of every cookie of this name."""
+    heads = [one.decode("latin-1") for name, one in scope["headers"] if name == b"cookie"]
+    return find_cookies(heads, wanted)
 
 
 async def _short_body(request: Request) -> str:

@@ -35,6 +35,11 @@ class PreviewOrigins:
         return HOST_COOKIE if self.scheme == "https" else COOKIE
 
     @property
+    def pane_cookie(self) -> str:
+        """The name of the cookie that marks frames which the preview pane opened."""
+        return f"{self.cookie}_pane"
+
+    @property
     def frame_source(self) -> str:
         """The source of a page's policy that stands for every preview."""
         return f"{self.scheme}://*.{self.domain}{self._colon_port}"

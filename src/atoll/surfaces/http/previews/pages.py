@@ -7,7 +7,9 @@ entrance sends it, once.
 
 import base64
 import hashlib
+import json
 from html import escape
+from importlib.resources import files
 from typing import Final
 
 from starlette.responses import Response
@@ -20,13 +22,17 @@ from atoll.surfaces.http.server.problems import problem
 
 PREFIX: Final = "/.atoll/"
 ENTER: Final = "/.atoll/enter"
+PANE: Final = b"pane"
+"""The query of the entrance by which the preview pane comes in."""
+
 LISTENING: Final = "/.atoll/listening"
 
 _ENTRANCE: Final = """
 const secret = location.hash.slice(1);
+const pane = location.search === '?pane' ? '?pane' : '';
 history.replaceState(null, '', location.pathname);
 const told = document.getElementById('told');
-fetch('/.atoll/enter', { method: 'POST', body: secret, credentials: 'same-origin' })
+fetch(`/.atoll/enter${pane}`, { method: 'POST', body: secret, credentials: 'same-origin' })
   .then(async (answer) => {
     if (!answer.ok) throw new Error((await answer.json()).detail);
     location.replace((await answer.json()).path);
@@ -35,6 +41,7 @@ fetch('/.atoll/enter', { method: 'POST', body: secret, credentials: 'same-origin
     told.textContent = `This link does not open the preview: ${error.message}.`;
   });
 """
+_REPORTER: Final = files(__package__).joinpath("reporter.js").read_text()
 _WAITING: Final = """
 const look = () =>
   fetch('/.atoll/listening', { credentials: 'same-origin', cache: 'no-store' })
@@ -50,6 +57,14 @@ setTimeout(look, 1500);
 def entrance(frames: bytes) -> Response:
     """Return the page that trades a link for a visit. `frames` is the policy for its frames."""
     return _page("Opening the preview", ("One moment.",), _ENTRANCE, frames=frames, status=200)
+
+
+def reporter(pages: tuple[str, ...]) -> Response:
+    """Return the script that tells a pane about errors of the document in it. `pages` are the
+    origins of Atoll's own page, which it tells and nobody else."""
+    script = f"{_REPORTER.strip().removesuffix(';')}({json.dumps(pages)});\n"
+    headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    return Response(script, headers=headers, media_type="text/javascript")
 
 
 def cannot_show(error: AtollError, frames: bytes, *, page: bool) -> Response:

@@ -15,6 +15,7 @@ from starlette.types import Message, Receive, Send
 
 from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
 from atoll.domain.previews.head import Headers, Outside, outer_headers
+from atoll.domain.previews.reporter import DocumentWriter, document_headers, takes_reporter
 from atoll.ports.runtime import Channel
 
 MAX_HEAD_BYTES: Final = 64 * 1024
@@ -39,6 +40,8 @@ class InnerRequest:
     target: bytes
     headers: Headers
     outside: Outside
+    reports: bool = False
+    """Whether its document gets the reporter (`domain.previews.reporter`)."""
 
     def event(self) -> h11.Request:
         """Return it for h11. Raises `Invalid` for what cannot be written as HTTP/1.1."""
@@ -178,8 +181,11 @@ class Passage:
     async def _pass_answer(self) -> None:
         events = self._line.events()
         head = await self._head(events)
-        await pass_head(self._send, head, self._request.outside)
-        await pass_body(self._send, events)
+        writer = None
+        if self._request.reports and takes_reporter(head.status_code, tuple(head.headers)):
+            writer = DocumentWriter()
+        await pass_head(self._send, head, self._request.outside, writer)
+        await pass_body(self._send, events, writer)
 
     async def _head(self, events: AsyncIterator[h11.Event]) -> h11.Response:
         """Return the head of the answer; what is informational is passed over."""
@@ -204,23 +210,31 @@ class Passage:
             self._limit.reschedule(self._answer_by)
 
 
-async def pass_head(send: Send, head: h11.Response, outside: Outside) -> None:
-    """Send the head of an answer to the browser."""
-    headers = outer_headers(tuple(head.headers), outside)
+async def pass_head(
+    send: Send, head: h11.Response, outside: Outside, writer: DocumentWriter | None = None
+) -> None:
+    """Send the head of an answer to the browser; `writer` will write into its body."""
+    inner = tuple(head.headers)
+    headers = outer_headers(inner if writer is None else document_headers(inner), outside)
     start: Message = {"type": "http.response.start", "status": head.status_code}
     await send({**start, "headers": list(headers)})
 
 
-async def pass_body(send: Send, events: AsyncIterator[h11.Event]) -> None:
-    """Send the body of an answer to the browser. One that breaks off stays unfinished, so that the
-    browser is not told that it is whole."""
+async def pass_body(
+    send: Send, events: AsyncIterator[h11.Event], writer: DocumentWriter | None = None
+) -> None:
+    """Send the body of an answer to the browser, as `writer` leaves it. One that breaks off stays
+    unfinished, so that the browser is not told that it is whole."""
     try:
         async for event in events:
             if isinstance(event, h11.Data):
-                body = bytes(event.data)
-                await send({"type": "http.response.body", "body": body, "more_body": True})
+                data = bytes(event.data)
+                body = data if writer is None else writer.write(data)
+                if body:
+                    await send({"type": "http.response.body", "body": body, "more_body": True})
             elif isinstance(event, h11.EndOfMessage):
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
+                body = b"" if writer is None else writer.end()
+                await send({"type": "http.response.body", "body": body, "more_body": False})
     except OSError:
         return  # the browser is gone
 
