@@ -13,7 +13,12 @@ export function visible(text: string): string {
   );
 }
 
-/** The same for a text of several lines, which stay lines. */
+/** Text with a space for every character that controls something; only that goes to a terminal. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
+}
+
+/** The same as `visible` for a text of several lines, which stay lines. */
 export function visibleLines(text: string): string {
   return text.split('\n').map(visible).join('\n');
 }

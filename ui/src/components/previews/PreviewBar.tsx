@@ -2,7 +2,7 @@
 
 import { Radio } from '@base-ui/react/radio';
 import { RadioGroup } from '@base-ui/react/radio-group';
-import { useState } from 'react';
+import { useState, type ReactNode } from 'react';
 import { t } from '../../language/t';
 import { notify } from '../../state/announce';
 import { readAddress } from '../../state/previews/places';
@@ -24,9 +24,11 @@ interface PreviewBarProps {
   readonly preview: Preview;
   readonly width: Width;
   readonly onWidth: (width: Width) => void;
+  /** What its page reports. */
+  readonly children: ReactNode;
 }
 
-export function PreviewBar({ sandboxId, preview, width, onWidth }: PreviewBarProps) {
+export function PreviewBar({ sandboxId, preview, width, onWidth, children }: PreviewBarProps) {
   const { place, src, reload } = preview;
   const { port, path } = place;
   return (
@@ -43,6 +45,7 @@ export function PreviewBar({ sandboxId, preview, width, onWidth }: PreviewBarPro
       >
         <Icon name="recreate" />
       </button>
+      {children}
       <Widths width={width} onWidth={onWidth} />
       <button
         type="button"

@@ -5,15 +5,18 @@
  * So its own scripts, forms and storage may work there.
  */
 
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState, type RefObject } from 'react';
 import type { Sandbox } from '../../api/types';
 import { t } from '../../language/t';
 import { isLive } from '../../state/acts';
 import type { PreviewPlace } from '../../state/previews/places';
 import { showPortsIn } from '../../state/previews/ports';
+import { useRights } from '../../state/team/useRights';
+import { PageTools } from './PageTools';
 import { PreviewBar, WIDTHS, type Width } from './PreviewBar';
 import { OnlyTab, PreviewInstead, unframable } from './PreviewInstead';
 import { usePreview, type Preview } from './usePreview';
+import { useReports } from './useReports';
 
 const ALLOWED =
   'allow-scripts allow-same-origin allow-forms allow-modals allow-popups allow-downloads';
@@ -29,16 +32,28 @@ export function PreviewPane({ sandbox, start = null }: PreviewPaneProps) {
   const preview = usePreview(id, start, isLive(sandbox));
   const [width, setWidth] = useState<Width>('full');
   const words = unframable(preview);
+  const { entry, src, place } = preview;
+  const frame = useRef<HTMLIFrameElement>(null);
+  const told = useReports(frame, entry.is === 'in' ? entry.origin : null);
+  const { works } = useRights(id);
+  const shown = words === null && src !== null;
   const pane = useRef<HTMLElement>(null);
   useEffect(() => (pane.current === null ? undefined : showPortsIn(id, pane.current)), [id]);
   return (
     <section ref={pane} className="preview" aria-label={t`Preview`}>
-      <PreviewBar {...{ preview, width }} sandboxId={id} onWidth={setWidth} />
+      <PreviewBar {...{ preview, width }} sandboxId={id} onWidth={setWidth}>
+        {shown && <PageTools {...{ told, works }} sandboxId={id} port={place.port ?? 0} />}
+      </PreviewBar>
       <div className="preview-stage">
         {words !== null && <OnlyTab {...{ words, preview }} sandboxId={id} />}
         {words === null && preview.src === null && <PreviewInstead {...{ sandbox, preview }} />}
         {words === null && preview.src !== null && (
-          <Paper preview={preview} src={preview.src} wide={WIDTHS[width]} />
+          <Paper
+            {...{ preview, frame }}
+            onLoad={told.listen}
+            src={preview.src}
+            wide={WIDTHS[width]}
+          />
         )}
       </div>
     </section>
@@ -47,13 +62,15 @@ export function PreviewPane({ sandbox, start = null }: PreviewPaneProps) {
 
 interface PaperProps {
   readonly preview: Preview;
+  readonly frame: RefObject<HTMLIFrameElement | null>;
+  readonly onLoad: () => void;
   readonly src: string;
   /** Its pixels; null for the pane's own. */
   readonly wide: number | null;
 }
 
 /** The frame, made smaller where the pane is narrower than it. */
-function Paper({ preview: { place, entry, turn }, src, wide }: PaperProps) {
+function Paper({ preview: { place, entry, turn }, frame, onLoad, src, wide }: PaperProps) {
   const [room, box] = useRoom();
   const scale = wide === null || room === 0 ? 1 : Math.min(1, room / wide);
   const size = { width: `${wide ?? 0}px`, height: `${100 / scale}%`, scale };
@@ -66,12 +83,14 @@ function Paper({ preview: { place, entry, turn }, src, wide }: PaperProps) {
       >
         <iframe
           key={`${entry.is === 'in' ? entry.at : 0} ${turn}`}
+          ref={frame}
           className="preview-frame"
           title={t`Port ${place.port ?? ''}`}
           src={src}
           style={wide === null ? {} : size}
           sandbox={ALLOWED}
           referrerPolicy="no-referrer"
+          onLoad={onLoad}
         />
       </div>
     </div>

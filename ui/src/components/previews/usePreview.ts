@@ -106,7 +106,8 @@ export function usePreview(sandboxId: string, start: PreviewPlace | null, live: 
 /** The address of the frame: its link at first, and later a path at its origin. */
 function sourceOf(entry: Entry, port: number | null, path: string | null): string | null {
   if (entry.is !== 'in' || entry.port !== port) return null;
-  return path === null ? entry.url : `${entry.origin}${path}`;
+  // `?pane` marks the frame: its documents report errors. Those of a tab do not.
+  return path === null ? entry.url.replace('#', '?pane#') : `${entry.origin}${path}`;
 }
 
 /** Asks once which ports are open; the log tells of those that follow. */

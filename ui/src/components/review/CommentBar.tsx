@@ -1,12 +1,11 @@
 /** The collected comments, and the agent that gets them as one prompt. */
 
-import { useEffect, useState } from 'react';
-import { api } from '../../api/client';
+import { useState } from 'react';
 import type { Agent, Sandbox } from '../../api/types';
 import { plural, t } from '../../language/t';
 import { agentsOf } from '../../state/attention/agents';
-import { agentsMoved } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
+import { useAgents } from '../agents/useAgents';
 import {
   collectedOf,
   comments,
@@ -172,17 +171,4 @@ function Sending({ outbox, name }: { readonly outbox: Outbox; readonly name: str
       </button>
     </>
   );
-}
-
-/** The agents of a sandbox that have not ended. */
-function useAgents(sandboxId: string): readonly Agent[] {
-  const [agents, setAgents] = useState<readonly Agent[]>([]);
-  const moved = useStore(agentsMoved)[sandboxId] ?? 0;
-  useEffect(() => {
-    api.agents(sandboxId).then(
-      (list) => setAgents(list.filter(({ agent_state: state }) => state !== 'stopped')),
-      () => undefined, // What was known stays; the next change asks again.
-    );
-  }, [sandboxId, moved]);
-  return agents;
 }

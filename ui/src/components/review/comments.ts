@@ -5,6 +5,7 @@
 
 import { plural, t } from '../../language/t';
 import { Store } from '../../state/store';
+import { printable } from '../../unseen';
 import type { Place, Side } from './look';
 
 export interface Comment {
@@ -130,9 +131,9 @@ export function forgetComments(known: ReadonlySet<string>): void {
 export function promptOf(list: readonly Comment[]): string {
   const sorted = [...list].sort((a, b) => compare(a.path, b.path) || a.line - b.line);
   const parts = sorted.map(({ path, side, line, text, words }) => {
-    const where = `${plain(placeOf({ path, line }))}${side === 'old' ? ` ${t`(a line that was removed)`}` : ''}`;
-    const quoted = text === '' ? '' : `> ${plain(text).trim().slice(0, MAX_QUOTED)}\n`;
-    return `${where}\n${quoted}${words.split('\n').map(plain).join('\n')}`;
+    const where = `${printable(placeOf({ path, line }))}${side === 'old' ? ` ${t`(a line that was removed)`}` : ''}`;
+    const quoted = text === '' ? '' : `> ${printable(text).trim().slice(0, MAX_QUOTED)}\n`;
+    return `${where}\n${quoted}${words.split('\n').map(printable).join('\n')}`;
   });
   const many = plural(list.length, {
     one: 'this review comment',
@@ -150,8 +151,4 @@ export function placeOf({ path, line }: Pick<Comment, 'path' | 'line'>): string 
 function compare(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
-}
-
-function plain(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
 }

@@ -1,0 +1,146 @@
+"""What a page in a preview reports to its pane, in Chromium: honest pages, and hostile ones."""
+
+from typing import Any
+
+import pytest
+from playwright.async_api import Page, Route, expect
+
+from atoll.testing.server import TestServer
+from tests.e2e.page.test_preview_pane import Shop, shop_of
+from tests.peers.browsers import needs_chromium
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.timeout(300),
+    needs_chromium,
+]
+
+ERRORS = """<!doctype html><html lang="en"><head><title>errors</title><script>
+const heard = [];
+addEventListener('message', ({ data }) => heard.push(data));
+console.error('no %s in %d shops', 'pears', 3, { at: 'home' });
+setTimeout(() => { throw new TypeError('apples are out'); });
+Promise.reject(new Error('the till refused'));
+</script></head><body><h1>Errors</h1></body></html>"""
+
+HOSTILE = """<!doctype html><html lang="en"><head><title>hostile</title></head><body>
+<h1>Hostile</h1>
+<iframe sandbox="allow-scripts" srcdoc="<script>
+  top.postMessage({ atoll: 'preview', kind: 'ready' }, '*');
+  top.postMessage({ atoll: 'preview', kind: 'error', source: 'console', text: 'nested' }, '*');
+</script>"></iframe><script>
+const say = (text, more) => parent.postMessage(
+  { atoll: 'preview', kind: 'error', source: 'console', text, ...more }, '*');
+window.forge = () => {
+  say('<img src=x onerror="top.hacked=1"> \\u202e forged');
+  say('x'.repeat(1e6));
+  say({ text: 'object' });
+  say('foreign', { source: 'atoll' });
+  say('b', { kind: 'picked', path: '/', selector: 'b' });
+  for (let i = 0; i < 5000; i += 1) say('flood ' + i);
+};
+</script></body></html>"""
+
+AGENT = {"id": "term_agent", "agent": "claude", "agent_state": "running", "mode": "tui"}
+
+
+async def with_agent(page: Page) -> list[Any]:
+    """An agent runs in every sandbox; what it is asked is collected."""
+    asked: list[Any] = []
+
+    async def agents(route: Route) -> None:
+        await route.fulfill(json={"agents": [AGENT], "next": None})
+
+    async def ask(route: Route) -> None:
+        asked.append(route.request.post_data_json)
+        await route.fulfill(json=AGENT)
+
+    await page.route("**/v1/sandboxes/*/agents*", agents)
+    await page.route("**/v1/sandboxes/*/terminals/term_agent/ask", ask)
+    return asked
+
+
+async def show(shop: Shop, path: str) -> None:
+    await shop.page.get_by_label("Address").fill(path)
+    await shop.page.keyboard.press("Enter")
+
+
+async def test_errors_of_a_page_go_to_an_agent_once_its_person_sends_them(
+    atoll: TestServer,
+) -> None:
+    async with shop_of(atoll, "errors") as shop:
+        page, asked = shop.page, await with_agent(shop.page)
+        shop.write("errors.html", ERRORS)
+        shop.write("strict.html", ERRORS)
+        await shop.serve()
+        await shop.show()
+        await expect(page.get_by_role("button", name="0 errors of the page")).to_be_visible()
+        await show(shop, "/errors.html")
+        await page.get_by_role("button", name="3 errors of the page").click()
+        listed = page.locator(".preview-error-list")
+        await expect(listed).to_contain_text('no pears in 3 shops {"at":"home"}')
+        await expect(listed).to_contain_text("TypeError: apples are out")
+        await expect(listed).to_contain_text("the till refused")
+        assert asked == []
+        await page.get_by_role("button", name="Send to the agent").click()
+        prompt = page.get_by_label("Prompt")
+        quoted = await prompt.input_value()
+        assert "> no pears in 3 shops" in quoted and "/errors.html:5" in quoted
+        # Addresses are those of the files, without the preview's origin.
+        assert shop.box.replace("_", "-") not in quoted
+        await page.get_by_role("button", name="Send to claude").click()
+        await expect(page.get_by_text("It was sent to claude")).to_be_visible()
+        assert asked == [{"prompt": quoted}]
+        # The page itself neither heard of it, nor keeps an element of ours.
+        root = shop.frame.locator("html")
+        assert await root.evaluate("() => heard.length") == 0
+        assert ".atoll" not in await root.evaluate("root => root.outerHTML")
+        again = "async () => (await fetch(location.href)).text()"
+        assert ".atoll" not in await root.evaluate(again)
+
+        # A policy of the page stays in force: then it reports nothing, and the pane says so.
+        await show(shop, "/strict.html")
+        await expect(shop.frame.get_by_role("heading", name="Errors")).to_be_visible()
+        await page.get_by_role("button", name="The page reports nothing").click()
+        await expect(page.get_by_text("its policy forbids the script")).to_be_visible()
+
+
+async def test_hostile_page_fills_no_list_and_opens_nothing(atoll: TestServer) -> None:
+    async with shop_of(atoll, "hostile") as shop:
+        page = shop.page
+        shop.write("hostile.html", HOSTILE)
+        await shop.serve()
+        await shop.show()
+        await show(shop, "/hostile.html")
+        zero = page.get_by_role("button", name="0 errors of the page")
+        await expect(shop.frame.get_by_role("heading", name="Hostile")).to_be_visible()
+        await expect(zero).to_be_visible()
+        await shop.frame.locator("html").evaluate("() => forge()")
+        await page.get_by_role("button", name="errors of the page").click()
+        listed = page.locator(".preview-error-list")
+        await expect(listed).to_contain_text("u{202e} forged")
+        assert await listed.locator("li").count() <= 50
+        text = await listed.inner_text()
+        assert not [one for one in ("nested", "xxx", "object", "foreign") if one in text]
+        assert await listed.locator("img").count() == 0
+        assert await page.evaluate("() => window.hacked") is None
+        await expect(page.get_by_role("dialog", name="Ask the agent")).to_have_count(0)
+
+
+async def test_tab_of_its_own_gets_the_page_as_the_server_inside_sends_it(
+    atoll: TestServer,
+) -> None:
+    async with shop_of(atoll, "ordinary") as shop:
+        await shop.serve()
+        await shop.show()
+        await expect(shop.frame.get_by_text("Apples")).to_be_visible()
+        async with shop.page.context.expect_page() as opened:
+            await shop.page.get_by_role("button", name="Open in a tab").click()
+        tab = await opened.value
+        await expect(tab.get_by_text("Apples")).to_be_visible()
+        asked: list[str] = []
+        tab.on("request", lambda request: asked.append(request.url))
+        answer = await tab.reload()
+        assert answer is not None
+        assert b".atoll" not in await answer.body()
+        assert not [url for url in asked if ".atoll" in url]

@@ -1,0 +1,85 @@
+/** A prompt for an agent of the sandbox, which quotes the page of a preview. Its person reads and
+ *  changes it before it is sent: what it quotes are words of strangers. */
+
+import { useState } from 'react';
+import { api } from '../../api/client';
+import type { Agent } from '../../api/types';
+import { t } from '../../language/t';
+import { notify, notifyFailure } from '../../state/announce';
+import { useAgents } from '../agents/useAgents';
+import { Dialog } from '../parts/Dialog';
+import { Choice, Field } from '../parts/Field';
+
+interface AskDialogProps {
+  readonly sandboxId: string;
+  /** What it begins with. */
+  readonly words: string;
+  readonly onClose: () => void;
+}
+
+export function AskDialog({ sandboxId, words, onClose }: AskDialogProps) {
+  const agents = useAgents(sandboxId);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const [prompt, setPrompt] = useState(words);
+  const [busy, setBusy] = useState(false);
+  const agent = agents.find(({ id }) => id === chosen) ?? agents[0] ?? null;
+
+  async function send(to: Agent): Promise<void> {
+    setBusy(true);
+    try {
+      await api.ask(sandboxId, to.id, prompt);
+      notify(t`It was sent to ${to.agent}.`);
+      onClose();
+    } catch (reason) {
+      notifyFailure(t`${to.agent} was not asked`)(reason);
+      setBusy(false);
+    }
+  }
+
+  return (
+    <Dialog title={t`Ask the agent`} onClose={onClose} wide>
+      <form
+        className="preview-ask"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (agent !== null && !busy) void send(agent);
+        }}
+      >
+        <Field label={t`Prompt`} hint={t`Lines with > are quoted from the page.`} trouble={null}>
+          {(wiring) => (
+            <textarea
+              {...wiring}
+              rows={10}
+              value={prompt}
+              onChange={({ target }) => setPrompt(target.value)}
+            />
+          )}
+        </Field>
+        {agents.length > 1 && (
+          <Choice label={t`Agent`} value={agent?.id ?? ''} onChange={setChosen}>
+            {agents.map(({ id, agent: name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </Choice>
+        )}
+        <footer className="dialog-foot">
+          {agent === null && (
+            <span className="quiet">{t`No agent runs here that could take it.`}</span>
+          )}
+          <button type="button" className="button" onClick={onClose}>
+            {t`Cancel`}
+          </button>
+          <button
+            type="submit"
+            className="button button-primary"
+            disabled={agent === null || busy || prompt.trim() === ''}
+          >
+            {agent === null ? t`Send` : t`Send to ${agent.agent}`}
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,136 @@
+/**
+ * What the page in a preview reports of itself: its errors, and an element that was picked. Pure.
+ *
+ * All of it is text of strangers: that page may say anything, as often and as long as it likes.
+ */
+
+import { printable } from '../../unseen';
+import { t } from '../../language/t';
+
+export interface PageError {
+  readonly source: 'console' | 'uncaught' | 'rejection';
+  readonly text: string;
+  /** How often it came. */
+  readonly times: number;
+}
+
+/** An element that a person pointed at. */
+export interface Picked {
+  readonly path: string;
+  readonly selector: string;
+  readonly text: string;
+}
+
+export interface Reports {
+  /** Whether the document reports anything. */
+  readonly speaks: boolean;
+  readonly errors: readonly PageError[];
+  /** Further errors, of which nothing is kept. */
+  readonly more: number;
+  /** Whether a person is about to point at an element. */
+  readonly picking: boolean;
+  readonly picked: Picked | null;
+}
+
+export const SILENT: Reports = {
+  speaks: false,
+  errors: [],
+  more: 0,
+  picking: false,
+  picked: null,
+};
+
+export type Message =
+  | { readonly kind: 'ready' | 'pick-ended' }
+  | ({ readonly kind: 'error' } & Pick<PageError, 'source' | 'text'>)
+  | ({ readonly kind: 'picked' } & Picked);
+
+const MAX_ERRORS = 50;
+const MAX_COUNT = 9_999;
+/** The reporter sends at most so many characters of a text. */
+const MAX_TEXT = 2_000;
+const MAX_A_SECOND = 60;
+const MAX_PROMPT = 8_000;
+const SOURCES: readonly unknown[] = ['console', 'uncaught', 'rejection'];
+
+/** Reads a message of the page; null for what the reporter never sends. */
+export function readMessage(data: unknown): Message | null {
+  if (typeof data !== 'object' || data === null) return null;
+  const found = data as Readonly<Record<string, unknown>>;
+  const { atoll, kind, source, text, selector, path } = found;
+  if (atoll !== 'preview') return null;
+  if (kind === 'ready' || kind === 'pick-ended') return { kind };
+  if (!isShort(text)) return null;
+  if (kind === 'error' && SOURCES.includes(source))
+    return { kind, source: source as PageError['source'], text };
+  if (kind === 'picked' && isShort(selector) && isShort(path))
+    return { kind, path, selector, text };
+  return null;
+}
+
+function isShort(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_TEXT;
+}
+
+/** The reports after a message. Nothing is picked unless its person is about to. */
+export function withMessage(now: Reports, message: Message): Reports {
+  switch (message.kind) {
+    case 'ready':
+      return { ...SILENT, speaks: true };
+    case 'error':
+      return withError(now, message);
+    case 'picked': {
+      const { path, selector, text } = message;
+      return now.picking ? { ...now, picking: false, picked: { path, selector, text } } : now;
+    }
+    case 'pick-ended':
+      return { ...now, picking: false };
+  }
+}
+
+function withError(now: Reports, { source, text }: Pick<PageError, 'source' | 'text'>): Reports {
+  const same = (one: PageError): boolean => one.source === source && one.text === text;
+  if (now.errors.some(same)) {
+    const errors = now.errors.map((one) =>
+      same(one) ? { ...one, times: Math.min(one.times + 1, MAX_COUNT) } : one,
+    );
+    return { ...now, errors };
+  }
+  if (now.errors.length >= MAX_ERRORS) return { ...now, more: Math.min(now.more + 1, MAX_COUNT) };
+  return { ...now, errors: [...now.errors, { source, text, times: 1 }] };
+}
+
+/** How many errors there were. */
+export function countOf({ errors, more }: Reports): number {
+  return errors.reduce((sum, { times }) => sum + times, more);
+}
+
+/** Reports whether one more message of a page is read, at this time in milliseconds. */
+export function limiter(): (now: number) => boolean {
+  let second = 0;
+  let count = 0;
+  return (now) => {
+    const current = Math.floor(now / 1_000);
+    if (current !== second) [second, count] = [current, 0];
+    count += 1;
+    return count <= MAX_A_SECOND;
+  };
+}
+
+/** A prompt that quotes errors. */
+export function errorsPrompt(errors: readonly PageError[], port: number): string {
+  const asked = t`The page in the preview of port ${port} reports these errors. Please find their cause and correct it.`;
+  return [asked, ...errors.map(({ text }) => quoted(text))].join('\n\n').slice(0, MAX_PROMPT);
+}
+
+/** The beginning of a prompt that quotes an element; its person says what is to be done. */
+export function pickedPrompt({ path, selector, text }: Picked, port: number): string {
+  const where = t`This element of ${printable(path)}, in the preview of port ${port}:`;
+  const lines = text.trim() === '' ? selector : `${selector}\n${text.trim()}`;
+  return `${where}\n\n${quoted(lines)}\n\n`;
+}
+
+function quoted(text: string): string {
+  const lines = text.split('\n').map((line) => `> ${printable(line).trimEnd()}`);
+  return lines.filter((line) => line !== '>' && line.trim() !== '>').join('\n');
+}
