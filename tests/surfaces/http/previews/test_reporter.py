@@ -74,7 +74,8 @@ async def test_document_of_the_panes_frame_has_the_element_and_nobody_keeps_it(
         assert answer.headers["cache-control"] == "no-store"
         assert not {"etag", "content-length"} & set(answer.headers)
     # The policy of the page is the page's own.
-    policies = answer.headers.get_list("content-security-policy")
+    strict = await pane.call("GET", "/strict", headers=FRAME)
+    policies = strict.headers.get_list("content-security-policy")
     assert policies[0] == POLICY and "script-src" not in policies[1]
 
 
