@@ -41,7 +41,7 @@ _OF_THE_BYTES: Final = frozenset(
 
 _TYPE = re.compile(rb"\s*text/html\s*(?:;.*)?", re.IGNORECASE)
 _WIDE = re.compile(rb"charset\s*=\s*[\"']?\s*(?:utf-?(?:16|32|7)|ucs|iso-10646|unicode)", re.I)
-_ATTRIBUTES = rb"""(?=[\t\n\f\r />])(?:[^>"']|"[^"]*+"|'[^']*+')*+>"""
+_ATTRIBUTES = rb"""(?=[\t\n\f\r />])(?:[^>"']|"[^"]*+"|'[^']*+')*>"""
 _HEAD = re.compile(rb"<head" + _ATTRIBUTES, re.IGNORECASE)
 _OTHER_NAME = re.compile(rb"<(?:html|head)[^\t\n\f\r />]", re.IGNORECASE)
 _TOKENS: Final = (
