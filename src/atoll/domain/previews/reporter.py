@@ -51,32 +51,32 @@ _TOKENS: Final = (
     (b"<html", re.compile(rb"<html" + _ATTRIBUTES, re.IGNORECASE)),
     (b"<head", _HEAD),
 )
-"""What may stand before the content of a head, by its beginning."""
+"""The tokens that may stand before the content of a head, by their beginnings."""
 
 
 def wants_reporter(method: str, headers: Headers) -> bool:
     """Report whether a request is for the document of a frame. Whether the pane opened the frame,
     the gate knows."""
-    found = dict(headers)
+    fields = dict(headers)
     return (
         method == "GET"
-        and found.get(b"sec-fetch-dest") == b"iframe"
-        and found.get(b"sec-fetch-mode") == b"navigate"
-        and b"upgrade" not in found
+        and fields.get(b"sec-fetch-dest") == b"iframe"
+        and fields.get(b"sec-fetch-mode") == b"navigate"
+        and b"upgrade" not in fields
     )
 
 
 def whole_document(headers: Headers) -> Headers:
     """Return the headers of a request that asks for a whole document, uncompressed."""
-    kept = tuple(one for one in headers if one[0] not in _CONDITIONS)
-    return (*kept, (b"accept-encoding", b"identity"))
+    others = tuple(header for header in headers if header[0] not in _CONDITIONS)
+    return (*others, (b"accept-encoding", b"identity"))
 
 
 def takes_reporter(status: int, headers: Headers) -> bool:
     """Report whether an answer is a whole HTML document into which an element may be written."""
     types = values_of(headers, b"content-type")
-    codings = [one.strip().lower() for one in values_of(headers, b"content-encoding")]
-    kept = b",".join(values_of(headers, b"cache-control")).lower()
+    codings = [coding.strip().lower() for coding in values_of(headers, b"content-encoding")]
+    caching = b",".join(values_of(headers, b"cache-control")).lower()
     shown = b",".join(values_of(headers, b"content-disposition")).strip().lower()
     return (
         status not in _NO_BODY
@@ -84,8 +84,8 @@ def takes_reporter(status: int, headers: Headers) -> bool:
         and len(types) == 1
         and _TYPE.fullmatch(types[0]) is not None
         and _WIDE.search(types[0]) is None
-        and all(one in {b"", b"identity"} for one in codings)
-        and b"no-transform" not in kept
+        and all(coding in {b"", b"identity"} for coding in codings)
+        and b"no-transform" not in caching
         and not shown.startswith(b"attachment")
     )
 
@@ -93,12 +93,12 @@ def takes_reporter(status: int, headers: Headers) -> bool:
 def document_headers(headers: Headers) -> Headers:
     """Return the headers of a document with the element. Nobody keeps it: another visit gets the
     document as the server inside sends it."""
-    kept = tuple(one for one in headers if one[0] not in _OF_THE_BYTES)
-    return (*kept, (b"cache-control", b"no-store"))
+    others = tuple(header for header in headers if header[0] not in _OF_THE_BYTES)
+    return (*others, (b"cache-control", b"no-store"))
 
 
 class DocumentWriter:
-    """Writes the element into a document as that streams: first in its head."""
+    """The writer of the element into a document that streams: first in its head."""
 
     def __init__(self) -> None:
         self._held = b""
@@ -135,7 +135,7 @@ class DocumentWriter:
             rest = held[self._at : self._at + _LONGEST_NAME].lower()
             if len(rest) < _LONGEST_NAME and not (whole and rest):
                 return None
-            token = next((one for name, one in _TOKENS if rest.startswith(name)), None)
+            token = next((pattern for name, pattern in _TOKENS if rest.startswith(name)), None)
             if token is None or _OTHER_NAME.match(rest):
                 return self._at
             match = token.match(held, self._at)

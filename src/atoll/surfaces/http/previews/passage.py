@@ -41,7 +41,7 @@ class InnerRequest:
     headers: Headers
     outside: Outside
     reports: bool = False
-    """Whether its document gets the reporter (`domain.previews.reporter`)."""
+    """The wish that its document has the reporter (`domain.previews.reporter`)."""
 
     def event(self) -> h11.Request:
         """Return it for h11. Raises `Invalid` for what cannot be written as HTTP/1.1."""
