@@ -1,12 +1,13 @@
 """What a page in a preview reports to its pane, in Chromium: honest pages, and hostile ones."""
 
+import re
 from typing import Any
 
 import pytest
 from playwright.async_api import Page, Route, expect
 
 from atoll.testing.server import TestServer
-from tests.e2e.page.test_preview_pane import Shop, shop_of
+from tests.e2e.page.test_preview_pane import SHOP, Shop, shop_of
 from tests.peers.browsers import needs_chromium
 
 pytestmark = [
@@ -22,6 +23,10 @@ console.error('no %s in %d shops', 'pears', 3, { at: 'home' });
 setTimeout(() => { throw new TypeError('apples are out'); });
 Promise.reject(new Error('the till refused'));
 </script></head><body><h1>Errors</h1></body></html>"""
+
+PRESSED = (
+    "<script>let pressed = 0; addEventListener('click', () => { pressed += 1; }, true)</script>"
+)
 
 HOSTILE = """<!doctype html><html lang="en"><head><title>hostile</title></head><body>
 <h1>Hostile</h1>
@@ -105,12 +110,50 @@ async def test_errors_of_a_page_go_to_an_agent_once_its_person_sends_them(
         await expect(page.get_by_text("its policy forbids the script")).to_be_visible()
 
 
+async def test_picked_element_is_quoted_in_a_prompt(atoll: TestServer) -> None:
+    async with shop_of(atoll, "picking") as shop:
+        page, asked = shop.page, await with_agent(shop.page)
+        shop.write("index.html", SHOP.replace("<h1>", PRESSED + "<h1>"))
+        await shop.serve()
+        await shop.show()
+        pick = page.get_by_role("button", name="Pick an element")
+        buy = shop.frame.locator("button.buy")
+        # Escape ends it, here and in the frame; then the page has its clicks again.
+        await pick.click()
+        await page.keyboard.press("Escape")
+        await expect(pick).to_have_attribute("aria-pressed", "false")
+        await pick.click()
+        await shop.frame.locator("body").press("Escape")
+        await expect(pick).to_have_attribute("aria-pressed", "false")
+        await buy.click()
+        pressed = shop.frame.locator("html")
+        assert await pressed.evaluate("() => pressed") == 1
+
+        await pick.click()
+        # What the page itself does is no pick, and stays its own.
+        await pressed.evaluate("() => document.querySelector('h1').click()")
+        await buy.locator("b").hover()
+        assert await pressed.evaluate("root => root.lastElementChild.localName") == "div"
+        await buy.click(position={"x": 3, "y": 3})
+        prompt = page.get_by_label("Prompt")
+        await expect(prompt).to_have_value(re.compile("> button.buy\\n> Buy now\\n"))
+        assert await pressed.evaluate("() => pressed") == 2
+        # A page that loads anew takes nothing from who writes.
+        await prompt.fill(f"{await prompt.input_value()}Make it green.")
+        async with page.expect_event("framenavigated"):
+            await pressed.evaluate("() => location.reload()")
+        await page.get_by_role("button", name="Send to claude").click()
+        await expect(page.get_by_text("It was sent to claude")).to_be_visible()
+        assert asked[0]["prompt"].endswith("> button.buy\n> Buy now\n\nMake it green.")
+
+
 async def test_hostile_page_fills_no_list_and_opens_nothing(atoll: TestServer) -> None:
     async with shop_of(atoll, "hostile") as shop:
         page = shop.page
         shop.write("hostile.html", HOSTILE)
         await shop.serve()
         await shop.show()
+        await expect(shop.frame.get_by_text("Apples")).to_be_visible()
         await show(shop, "/hostile.html")
         zero = page.get_by_role("button", name="0 errors of the page")
         await expect(shop.frame.get_by_role("heading", name="Hostile")).to_be_visible()

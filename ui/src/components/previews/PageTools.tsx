@@ -1,9 +1,10 @@
 /** What the page in a preview reports, and how an agent is told of it. */
 
 import { useState } from 'react';
-import { errorsPrompt } from '../../state/previews/reports';
+import { errorsPrompt, pickedPrompt } from '../../state/previews/reports';
 import { AskDialog } from './AskDialog';
 import { ErrorsButton } from './ErrorsButton';
+import { PickButton } from './PickButton';
 import type { FrameReports } from './useReports';
 
 interface PageToolsProps {
@@ -14,16 +15,23 @@ interface PageToolsProps {
   readonly works: boolean;
 }
 
-export function PageTools({ sandboxId, port, told: { reports, clear }, works }: PageToolsProps) {
-  const [words, setWords] = useState<string | null>(null);
+export function PageTools({ sandboxId, port, told, works }: PageToolsProps) {
+  const { reports, clear, drop } = told;
+  const [asked, setAsked] = useState<string | null>(null);
+  const words = reports.picked === null ? asked : pickedPrompt(reports.picked, port);
+  const close = (): void => {
+    setAsked(null);
+    drop();
+  };
   return (
     <>
       <ErrorsButton
         reports={reports}
         onClear={clear}
-        onSend={works ? () => setWords(errorsPrompt(reports.errors, port)) : null}
+        onSend={works ? () => setAsked(errorsPrompt(reports.errors, port)) : null}
       />
-      {words !== null && <AskDialog {...{ sandboxId, words }} onClose={() => setWords(null)} />}
+      {works && <PickButton told={told} />}
+      {words !== null && <AskDialog {...{ sandboxId, words }} onClose={close} />}
     </>
   );
 }

@@ -4,6 +4,7 @@ import { useEffect, useState, type RefObject } from 'react';
 import {
   SILENT,
   limiter,
+  loading,
   readMessage,
   withMessage,
   type Reports,
@@ -14,6 +15,10 @@ export interface FrameReports {
   /** Asks the document that was loaded to report. */
   readonly listen: () => void;
   readonly clear: () => void;
+  /** Lets its person pick an element, or no longer. */
+  readonly pick: (on: boolean) => void;
+  /** Forgets the element that was picked. */
+  readonly drop: () => void;
 }
 
 /** `origin` is the preview's own; null while there is none to show. */
@@ -37,7 +42,7 @@ export function useReports(
     return () => window.removeEventListener('message', onMessage);
   }, [frame, origin]);
 
-  function send(kind: 'listen'): void {
+  function send(kind: 'listen' | 'pick' | 'leave'): void {
     if (origin !== null)
       frame.current?.contentWindow?.postMessage({ atoll: 'preview', kind }, origin);
   }
@@ -45,9 +50,14 @@ export function useReports(
   return {
     reports,
     listen: () => {
-      setReports(SILENT);
+      setReports(loading);
       send('listen');
     },
     clear: () => setReports((now) => ({ ...now, errors: [], more: 0 })),
+    pick: (on) => {
+      setReports((now) => ({ ...now, picking: on, picked: null }));
+      send(on ? 'pick' : 'leave');
+    },
+    drop: () => setReports((now) => ({ ...now, picked: null })),
   };
 }

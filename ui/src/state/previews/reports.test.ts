@@ -4,6 +4,7 @@ import {
   countOf,
   errorsPrompt,
   limiter,
+  loading,
   pickedPrompt,
   readMessage,
   withMessage,
@@ -62,6 +63,8 @@ describe('withMessage', () => {
     const found = after([picked, { ...picked, selector: 'b' }], { ...SILENT, picking: true });
     expect(found.picked?.selector).toBe('a');
     expect(found.picking).toBe(false);
+    // Nothing that the page does takes it away from who writes of it.
+    expect(after([{ kind: 'ready' }, error('a')], loading(found)).picked).toBe(found.picked);
     expect(after([{ kind: 'pick-ended' }], { ...SILENT, picking: true }).picking).toBe(false);
   });
 

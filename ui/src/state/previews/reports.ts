@@ -76,7 +76,7 @@ function isShort(value: unknown): value is string {
 export function withMessage(now: Reports, message: Message): Reports {
   switch (message.kind) {
     case 'ready':
-      return { ...SILENT, speaks: true };
+      return { ...SILENT, speaks: true, picked: now.picked };
     case 'error':
       return withError(now, message);
     case 'picked': {
@@ -98,6 +98,11 @@ function withError(now: Reports, { source, text }: Pick<PageError, 'source' | 't
   }
   if (now.errors.length >= MAX_ERRORS) return { ...now, more: Math.min(now.more + 1, MAX_COUNT) };
   return { ...now, errors: [...now.errors, { source, text, times: 1 }] };
+}
+
+/** The reports while another document loads. What was picked stays: its person is writing of it. */
+export function loading({ picked }: Reports): Reports {
+  return { ...SILENT, picked };
 }
 
 /** How many errors there were. */

@@ -1,6 +1,6 @@
 (function (pages) {
   // Tells Atoll's preview pane, the page that holds this frame, about errors of this document.
-  // It tells nobody else, and nothing before that page asked. Without such a page it does nothing.
+  // On that page's wish a person picks an element here. It tells nobody else, and nothing before that page asked. Without such a page it does nothing.
   'use strict';
   document.currentScript?.remove();
   const pane = window.parent;
@@ -74,6 +74,68 @@
     report('rejection', wordsOf(reason));
   });
 
+  /** A selector that finds this element alone, as short as classes and places allow. */
+  function selectorOf(element) {
+    const isUnique = (selector) => document.querySelectorAll(selector).length === 1;
+    const parts = [];
+    for (let one = element; one !== null && parts.length < 8; one = one.parentElement) {
+      const named = one.id === '' ? '' : `#${CSS.escape(one.id)}`;
+      if (named !== '' && isUnique(named)) return [named, ...parts].join(' > ');
+      parts.unshift(stepOf(one));
+      if (isUnique(parts.join(' > '))) break;
+    }
+    return parts.join(' > ');
+  }
+
+  function stepOf(element) {
+    const classes = [...element.classList].slice(0, 3).map((word) => `.${CSS.escape(word)}`);
+    const step = `${CSS.escape(element.localName)}${classes.join('')}`;
+    const siblings = [...(element.parentElement?.children ?? [])];
+    if (siblings.filter((one) => one.matches(step)).length < 2) return step;
+    const alike = siblings.filter((one) => one.localName === element.localName);
+    return `${step}:nth-of-type(${alike.indexOf(element) + 1})`;
+  }
+
+  const outline = document.createElement('div');
+  let picking = false;
+
+  function drawAround(element) {
+    const { left, top, width, height } = element.getBoundingClientRect();
+    const looks = { all: 'initial', position: 'fixed', 'z-index': '2147483647' };
+    const place = { left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` };
+    const line = { outline: '2px solid #2f6feb', background: '#2f6feb22', 'pointer-events': 'none' };
+    for (const [name, value] of Object.entries({ ...looks, ...place, ...line }))
+      outline.style.setProperty(name, value, 'important');
+    if (!outline.isConnected) document.documentElement.append(outline);
+  }
+
+  function endPicking() {
+    picking = false;
+    outline.remove();
+  }
+
+  /** Keeps what a person does from the page while they pick. What the page makes up is no person's. */
+  function onInput(event) {
+    if (!picking || !event.isTrusted) return;
+    event.stopImmediatePropagation();
+    const { type, target } = event;
+    if (type === 'pointermove' && target instanceof Element) drawAround(target);
+    if (['mousedown', 'click', 'contextmenu', 'keydown'].includes(type)) event.preventDefault();
+    if (type === 'keydown' && event.key === 'Escape') {
+      endPicking();
+      tell({ kind: 'pick-ended' });
+    }
+    if (type !== 'click' || !(target instanceof Element)) return;
+    endPicking();
+    const text = short((target.innerText ?? target.textContent).trim(), 500);
+    const selector = short(selectorOf(target), 500);
+    tell({ kind: 'picked', path: short(location.pathname, 300), selector, text });
+  }
+
+  const inputs = ['pointermove', 'pointerdown', 'pointerup', 'mousedown', 'mouseup', 'click'];
+  for (const type of [...inputs, 'contextmenu', 'keydown', 'keyup', 'touchstart', 'touchend'])
+    window.addEventListener(type, onInput, { capture: true, passive: false });
+
   window.addEventListener('message', (event) => {
     const { data, origin, source } = event;
     if (source !== pane || !pages.includes(origin) || data?.atoll !== 'preview') return;
@@ -83,6 +145,10 @@
       tell({ kind: 'ready' });
       for (const message of kept) tell(message);
       kept = [];
+    } else if (data.kind === 'pick') {
+      picking = page !== null;
+    } else if (data.kind === 'leave') {
+      endPicking();
     }
   });
 });
