@@ -45,6 +45,9 @@ async def test_sentence_goes_to_two_agents_by_keyboard(open_page: OpenPage) -> N
     await columns.first.get_by_role("button", name="Keep this one").click()
     dialog = page.get_by_role("alertdialog")
     await expect(dialog.get_by_text("exists only")).not_to_have_count(0)
+    # What becomes known of it meanwhile does not make it one of the others.
+    await server.enter([*server.sandboxes][-1], "ready")
+    await expect(page.locator(".compare-column").first).not_to_contain_text("Starting")
     await dialog.get_by_role("button", name="Destroy the other one").click()
     await expect(page.get_by_role("button", name="More about this sandbox")).to_be_visible()
     await page.go_back()

@@ -28,7 +28,7 @@ interface CompareProps {
 
 export function Compare({ list, group, onMenu }: CompareProps) {
   const members = membersOf(list, group);
-  const [kept, setKept] = useState<Sandbox | null>(null);
+  const [keptId, setKeptId] = useState<string | null>(null);
   const [shows, setShows] = useState<Shown>('changes');
   const [path, setPath] = useState<string | null>(null);
   const ids = members
@@ -40,7 +40,9 @@ export function Compare({ list, group, onMenu }: CompareProps) {
   }, [ids]);
   const ours = useStore(team);
   const keeps = members.length > 1 && members.every((one) => mayManage(ours, one));
-  const others = members.filter((one) => one !== kept);
+  // By its id: what is known of it changes while the question stands.
+  const kept = members.find(({ sandbox_id: id }) => id === keptId);
+  const others = members.filter(({ sandbox_id: id }) => id !== keptId);
   return (
     <main className="compare" aria-label={t`Comparison`}>
       <PageHead title={headOf(members) || t`Nothing to compare`} onMenu={onMenu}>
@@ -63,11 +65,11 @@ export function Compare({ list, group, onMenu }: CompareProps) {
             key={sandbox.sandbox_id}
             {...{ sandbox, shows, path }}
             onPath={setPath}
-            onKeep={keeps ? () => setKept(sandbox) : null}
+            onKeep={keeps ? () => setKeptId(sandbox.sandbox_id) : null}
           />
         ))}
       </ul>
-      {kept !== null && <KeepDialog {...{ kept, others }} onClose={() => setKept(null)} />}
+      {kept !== undefined && <KeepDialog {...{ kept, others }} onClose={() => setKeptId(null)} />}
     </main>
   );
 }

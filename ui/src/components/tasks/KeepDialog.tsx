@@ -8,7 +8,7 @@ import { notify, notifyFailure } from '../../state/announce';
 import { neverHeldWork } from '../../state/acts';
 import { go } from '../../state/route';
 import { keep } from '../../state/sandboxes';
-import { doWork, workActsOf } from '../../state/work/acts';
+import { doWork, mergesChanges } from '../../state/work/acts';
 import { Confirm } from '../parts/Dialog';
 import { LoseCheck, UnpulledWork, worstOf, type Finding } from '../sandboxes/UnpulledWork';
 
@@ -21,8 +21,8 @@ interface KeepDialogProps {
 export function KeepDialog({ kept, others, onClose }: KeepDialogProps) {
   const [saves, setSaves] = useState(true);
   const [loses, setLoses] = useState(false);
-  const mergeable = workActsOf(kept).includes('merge');
-  const [merges, setMerges] = useState(mergeable);
+  const mergeable = mergesChanges(kept);
+  const [merges, setMerges] = useState(true);
   const [found, setFound] = useState<Readonly<Record<string, Finding>>>({});
   const onFound = useCallback((id: string, finding: Finding) => {
     setFound((now) => ({ ...now, [id]: finding }));
@@ -40,7 +40,7 @@ export function KeepDialog({ kept, others, onClose }: KeepDialogProps) {
       onConfirm={() => {
         void endAll(others, { keeps: saves, loses });
         go(kept.sandbox_id);
-        if (merges) void doWork(kept, 'merge');
+        if (mergeable && merges) void doWork(kept, 'merge');
       }}
     >
       <p>

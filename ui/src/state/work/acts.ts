@@ -39,16 +39,17 @@ function hasChanged({ work }: Sandbox): boolean {
   return (work?.mark ?? '') !== '';
 }
 
-function mayMerge(sandbox: Sandbox): boolean {
+/** Whether its changes may be merged, also those that are not counted yet. */
+export function mergesChanges(sandbox: Sandbox): boolean {
   const stands = workStateOf(sandbox);
   if (stands === null || !MERGED_FROM.includes(stands)) return false;
-  return hasChanged(sandbox) && isLive(sandbox) && comesHome(sandbox);
+  return isLive(sandbox) && comesHome(sandbox);
 }
 
 const ALLOWED: Readonly<Record<WorkAct, (sandbox: Sandbox) => boolean>> = {
   review: (one) => workStateOf(one) === 'to_review' && hasChanged(one),
   unreview: (one) => workStateOf(one) === 'reviewed',
-  merge: mayMerge,
+  merge: (one) => hasChanged(one) && mergesChanges(one),
   archive: isSettled,
   revive: () => false,
 };
