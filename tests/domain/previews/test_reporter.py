@@ -6,6 +6,7 @@ from atoll.domain.previews.head import Headers
 from atoll.domain.previews.reporter import (
     ELEMENT,
     MAX_BEFORE,
+    MOST_PIECES,
     DocumentWriter,
     document_headers,
     takes_reporter,
@@ -150,3 +151,12 @@ def test_endless_space_before_a_head_is_held_up_to_the_bound() -> None:
         held += 1000
     assert held <= MAX_BEFORE
     assert writer.write(b"<head>") == b"<head>"
+
+
+def test_head_in_tiny_pieces_is_not_looked_for_without_end() -> None:
+    writer = DocumentWriter()
+    pieces = 1
+    while not writer.write(b"<html a='" if pieces == 1 else b">"):
+        pieces += 1
+    assert pieces == MOST_PIECES
+    assert writer.write(b"'><head>") == b"'><head>"

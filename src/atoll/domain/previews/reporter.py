@@ -16,6 +16,9 @@ ELEMENT: Final = b'<script src="/.atoll/reporter.js"></script>'
 MAX_BEFORE: Final = 16 * 1024
 """The most bytes of a document before its head. A document with more stays as it is."""
 
+MOST_PIECES: Final = 256
+"""The most pieces in which those bytes may come: the place is looked for after each."""
+
 _LONGEST_NAME: Final = len(b"<!doctype")
 _FIRST_REDIRECT, _FIRST_ERROR = 300, 400
 _NO_BODY: Final = frozenset({204, 205, 206})
@@ -103,6 +106,7 @@ class DocumentWriter:
     def __init__(self) -> None:
         self._held = b""
         self._at = 0
+        self._pieces = 0
         self._done = False
 
     def write(self, data: bytes) -> bytes:
@@ -110,10 +114,11 @@ class DocumentWriter:
         if self._done:
             return data
         self._held += data
+        self._pieces += 1
         if self._held.startswith(_OTHER_MARKS):
             return self._release(None)
         place = self._place(whole=False)
-        if place is None and len(self._held) <= MAX_BEFORE:
+        if place is None and len(self._held) <= MAX_BEFORE and self._pieces < MOST_PIECES:
             return b""
         return self._release(place)
 
