@@ -49,6 +49,7 @@ async def test_failed_setup_is_said_and_run_again(open_page: OpenPage) -> None:
         "setup": ["make"],
         "ports": [],
         "copies": [],
+        "servers": {},
     }
     await server.tell(f"sandbox:{open_page.sandbox}", "sandbox.setup_ended")
     await expect(page.get_by_role("alert")).to_contain_text("exit code 2")
