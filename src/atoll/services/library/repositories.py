@@ -17,7 +17,7 @@ from atoll.ports.repositories import LocalShelf, Ref, RepositoryShelf, StoredRep
 from atoll.ports.runtime import RuntimeStream
 from atoll.services.journals.events import Events, Note
 from atoll.services.library.checkout_scripts import BUNDLE_UNCOMMITTED
-from atoll.services.library.workspaces import ALL_BRANCHES, Workspaces
+from atoll.services.library.workspaces import ALL_BRANCHES, Workspaces, ignore_report
 from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 
@@ -70,7 +70,7 @@ class Repositories:
         """Make or update the shared repository of a remote. Returns it with its branches and tags,
         the branch of HEAD first."""
         remote = read_remote(repo_url, allow_loopback=self._allow_loopback)
-        stored = await self._shelf.fetch(remote, _ignore_report)
+        stored = await self._shelf.fetch(remote, ignore_report)
         await self._tell(caller, stored)
         return stored, await self._shelf.refs(stored)
 
@@ -182,7 +182,3 @@ def branches(refs: tuple[Ref, ...]) -> tuple[str, ...]:
 
 def _is_visible(stored: StoredRepository, caller: Principal) -> bool:
     return stored.org_id in (None, caller.org_id)
-
-
-def _ignore_report(_: str) -> None:
-    return

@@ -172,8 +172,8 @@ class Visits:
             visit = await rows.preview_visits.marked(mark)
         if visit is None or visit.is_ticket or visit.expires_at <= self._ground.clock.now():
             return None
-        valid, token = await self._login(visit.login)
-        if not valid:
+        holds, token = await self._login_state(visit.login)
+        if not holds:
             return None
         owner = await self._tokens.owner(visit.org_id, visit.owner)
         if owner is None:
@@ -188,7 +188,7 @@ class Visits:
             return None
         return AdmittedVisit(visit, caller)
 
-    async def _login(self, login: str) -> tuple[bool, TokenAccess | None]:
+    async def _login_state(self, login: str) -> tuple[bool, TokenAccess | None]:
         """Return whether the login or token that a visit was made from still exists, and the bounds
         of a token: who comes by one is no person."""
         parent = parent_of(login)

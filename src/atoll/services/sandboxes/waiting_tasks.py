@@ -9,7 +9,7 @@ from functools import partial
 
 import structlog
 
-from atoll.domain.errors import AtollError, Conflict
+from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.sandboxes.project import failure_of, is_ready_for_agent
@@ -113,10 +113,18 @@ class WaitingTasks:
             ended = SetupEnded(project.terminal_id, failure_of(terminal.exit.words()))
             sandbox = await self._reconciler.apply(sandbox.id, ended)
         if servers_due(sandbox) and sandbox.ready_at is not None:
-            await open_servers(sandbox, client)
+            await _open_servers_or_log(sandbox, client)
             sandbox = await self._reconciler.apply(sandbox.id, ServersBegan(sandbox.ready_at))
         if is_waiting(sandbox) and is_ready_for_agent(sandbox.project):
             await self.begin(SYSTEM, sandbox, client)
+
+
+async def _open_servers_or_log(sandbox: Sandbox, client: RuntimeClient) -> None:
+    """Open the servers. Logs a refusal for good; raises one that may pass."""
+    try:
+        await open_servers(sandbox, client)
+    except (Failed, Invalid, NotFound) as err:
+        _log.warning("servers_not_started", sandbox=sandbox.id, reason=err.message)
 
 
 def _may_change(sandbox: Sandbox) -> bool:

@@ -244,6 +244,16 @@ async def test_servers_without_a_setup_start_with_each_start() -> None:
         assert [one["name"] for one in opened(s)] == ["web", "web"]
 
 
+async def test_server_that_the_runtime_refuses_is_not_tried_without_end() -> None:
+    content = replace(FILE, setup=(), servers=(("web", "npm run dev"),))
+    async with scene() as s:
+        await decided(s, content=content)
+        s.runtime.answers["GET", "/sessions"] = (200, {"sessions": []})
+        s.runtime.answers[OPEN] = (422, {"code": "invalid", "detail": "no such folder"})
+        await started(s, await made(s))
+        assert len(opened(s)) == 1
+
+
 async def started(s: Scene, sandbox: Sandbox) -> None:
     """Wait until the servers of a sandbox were started."""
     async with asyncio.timeout(20):

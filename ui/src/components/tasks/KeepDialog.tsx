@@ -8,7 +8,7 @@ import { notify, notifyFailure } from '../../state/announce';
 import { neverHeldWork } from '../../state/acts';
 import { go } from '../../state/route';
 import { keep } from '../../state/sandboxes';
-import { doWork, mergesChanges } from '../../state/work/acts';
+import { doWork, mayMerge } from '../../state/work/acts';
 import { Confirm } from '../parts/Dialog';
 import { LoseCheck, UnpulledWork, worstOf, type Finding } from '../sandboxes/UnpulledWork';
 
@@ -21,7 +21,7 @@ interface KeepDialogProps {
 export function KeepDialog({ kept, others, onClose }: KeepDialogProps) {
   const [saves, setSaves] = useState(true);
   const [loses, setLoses] = useState(false);
-  const mergeable = mergesChanges(kept);
+  const mergeable = mayMerge(kept);
   const [merges, setMerges] = useState(true);
   const [found, setFound] = useState<Readonly<Record<string, Finding>>>({});
   const onFound = useCallback((id: string, finding: Finding) => {

@@ -26,6 +26,13 @@ const ABORTS = worded<Readonly<Record<Kind, string>>>(() => ({
   revert: t`Give the revert up`,
 }));
 
+/** Who resolves it: the server chose the agent, and asked none where no conflict is left. */
+function resolverWords(name: string, { agent }: Sync): string {
+  return agent === null
+    ? t`No agent was asked: ${name} has no conflict any more.`
+    : t`${agent} resolves it.`;
+}
+
 /** An act that waits for a person's word, because an agent works. */
 interface Held {
   readonly why: string;
@@ -43,7 +50,7 @@ export function ConflictActs({ sandbox, repo, kind, onDone }: ConflictActsProps)
     setHeld(null);
     try {
       const came = await syncWith(id, { repo, act, agent: act === 'look', now });
-      notify(act === 'look' ? t`${agent ?? name} resolves it.` : t`${name} is as it was before.`);
+      notify(act === 'look' ? resolverWords(name, came) : t`${name} is as it was before.`);
       onDone?.(came);
     } catch (reason) {
       if (reason instanceof Problem && reason.code === 'agent_works') {

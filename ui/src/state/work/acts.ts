@@ -40,7 +40,7 @@ function hasChanged({ work }: Sandbox): boolean {
 }
 
 /** Whether its changes may be merged, also those that are not counted yet. */
-export function mergesChanges(sandbox: Sandbox): boolean {
+export function mayMerge(sandbox: Sandbox): boolean {
   const stands = workStateOf(sandbox);
   if (stands === null || !MERGED_FROM.includes(stands)) return false;
   return isLive(sandbox) && comesHome(sandbox);
@@ -49,7 +49,7 @@ export function mergesChanges(sandbox: Sandbox): boolean {
 const ALLOWED: Readonly<Record<WorkAct, (sandbox: Sandbox) => boolean>> = {
   review: (one) => workStateOf(one) === 'to_review' && hasChanged(one),
   unreview: (one) => workStateOf(one) === 'reviewed',
-  merge: (one) => hasChanged(one) && mergesChanges(one),
+  merge: (one) => hasChanged(one) && mayMerge(one),
   archive: isSettled,
   revive: () => false,
 };

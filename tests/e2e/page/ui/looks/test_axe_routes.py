@@ -174,7 +174,8 @@ async def project(found: BothColours, server: ScriptedServer, sandbox: str) -> N
     await expect(page.get_by_role("heading", name="from-here")).to_be_visible()
     server.sandboxes[sandbox]["project"] = {
         "repository": "k", "digest": "d" * 64, "state": "failed", "terminal_id": "t_1",
-        "reason": "A command ended with exit code 2.", "setup": [WORDS], "servers": {}, "ports": [], "copies": [],
+        "reason": "A command ended with exit code 2.", "setup": [WORDS], "servers": {},
+        "ports": [], "copies": [],
     }  # fmt: skip
     await page.goto(f"{server.url}#/sandboxes/{sandbox}")
     await server.tell(f"sandbox:{sandbox}", "sandbox.setup_ended")
