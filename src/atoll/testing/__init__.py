@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         AgentLayersContract,
         AgentShelfContract,
     )
+    from atoll.testing.contracts.blobs import BlobsContract
     from atoll.testing.contracts.bus import (
         BusContract,
         EventSinkContract,
@@ -86,6 +87,7 @@ __all__ = [
     "AgentLayersContract",
     "AgentShelfContract",
     "AuditSignerContract",
+    "BlobsContract",
     "BusContract",
     "ClockContract",
     "CloudDriveContract",
@@ -161,6 +163,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "AgentLayersContract": "contracts.agents",
         "AgentShelfContract": "contracts.agents",
         "AuditSignerContract": "contracts.signer",
+        "BlobsContract": "contracts.blobs",
         "BusContract": "contracts.bus",
         "DocumentsContract": "contracts.storage.documents",
         "EventSinkContract": "contracts.bus",

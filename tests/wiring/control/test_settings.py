@@ -81,6 +81,10 @@ EVERYTHING = {
     "runtime_memory_mb": 65,
     "runtime_tasks": 33,
     "control_memory_mb": 257,
+    "content_store": "s3://bucket/atoll",
+    "content_endpoint": "https://s3.example",
+    "content_region": "eu-central-1",
+    "content_credentials_file": "/etc/atoll/s3",
     "bus_url": "nats://127.0.0.1",
     "bus_prefix": "catalyst",
     "bus_credentials": "/u.creds",
@@ -118,6 +122,7 @@ def test_every_setting_reaches_the_sections_that_declare_it(tmp_path: Path) -> N
         "webhooks",
         "zygote",
         "bus",
+        "contents",
     ):
         assert getattr(found, name) != getattr(plain, name), name
     own = found.services
@@ -239,6 +244,8 @@ TOGETHER = {
     "tls_key": ["tls_cert"],
     "front_end_ranges": ["front_end_secret_file"],
     "front_end_secret_file": ["front_end_ranges"],
+    "content_endpoint": ["content_store"],
+    "content_credentials_file": ["content_store"],
     "drive_client_id": ["drive_client_secret_file"],
     "drive_client_secret_file": ["drive_client_id"],
 }

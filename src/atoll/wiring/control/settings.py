@@ -17,6 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from atoll.adapters.agents.settings import AgentSettings
+from atoll.adapters.blobs.settings import BlobSettings
 from atoll.adapters.bus.settings import BusSettings
 from atoll.adapters.drive.settings import DriveSettings
 from atoll.adapters.extensions.cloudflare.settings import CloudflareSettings
@@ -61,6 +62,7 @@ _TEXTS = {
     *("bus_url", "bus_prefix", "bus_credentials", "bus_tls_ca", "bus_tls_cert", "bus_tls_key"),
     *("log_format", "metrics", "otlp_endpoint"),
     *("drive_client_id", "drive_client_secret_file"),
+    *("content_store", "content_endpoint", "content_region", "content_credentials_file"),
 }
 _NUMBERS = {
     *("port", "max_sandboxes", "max_working", "requests_per_minute"),
@@ -168,6 +170,7 @@ class ControlSettings:
     clouds: CloudSettings = field(default_factory=CloudSettings)
     zygote: OwnSettings = field(default_factory=OwnSettings)
     services: ServiceSettings = field(default_factory=ServiceSettings)
+    contents: BlobSettings = field(default_factory=BlobSettings)
     bus: BusSettings = field(default_factory=BusSettings)
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
 

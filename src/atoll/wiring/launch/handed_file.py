@@ -20,6 +20,7 @@ NAMED: Final = frozenset(
         "bus_credentials",
         "bus_tls_key",
         "client_secret_file",
+        "content_credentials_file",
         "drive_client_secret_file",
         "front_end_secret_file",
         "tls_key",

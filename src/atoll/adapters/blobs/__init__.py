@@ -1,0 +1,1 @@
+"""Stores of blobs: a folder, and a bucket of an S3 service."""

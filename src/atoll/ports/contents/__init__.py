@@ -1,0 +1,1 @@
+"""Ports of contents: where their blobs lie, and the images they are made of."""
