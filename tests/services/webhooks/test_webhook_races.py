@@ -5,13 +5,15 @@ import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import Any
 from unittest.mock import patch
 
 from atoll.adapters.storage.events import SqlEventRows
+from atoll.adapters.storage.webhooks import SqlWebhookDeliveryRows
 from atoll.domain.errors import Unavailable
 from atoll.domain.event import Event
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.webhooks.delivery import Receipt
+from atoll.domain.webhooks.delivery import UNFINISHED, Delivery, Receipt
 from atoll.ports import EventQuery
 from atoll.services.webhooks.feed import SLOW, WebhookFeed
 from atoll.services.webhooks.outcomes import WebhookOutcomes
@@ -33,6 +35,7 @@ class Gated(FakeWebhookSender):
         super().__init__()
         self.held: set[str] = set()
         self.failing: set[str] = set()
+        self.holds = asyncio.Event()
         self.released = asyncio.Event()
         self.clock: VirtualClock | None = None
         self.seconds = 0.0
@@ -47,6 +50,7 @@ class Gated(FakeWebhookSender):
             self.failing.discard(stream)
             raise Unavailable("not yet")
         if stream in self.held:
+            self.holds.set()
             await self.released.wait()
         if self.clock is not None:
             self.clock.turn(self.seconds)
@@ -157,6 +161,36 @@ def amid_a_page(act: Callable[[], Awaitable[object]]) -> Iterator[None]:
 
     with patch.object(SqlEventRows, "page", read):
         yield
+
+
+async def test_retry_that_ends_while_deliveries_are_read_is_not_posted_again() -> None:
+    sender = Gated()
+    async with hook_scene(sender) as (at, _), at.working():
+        report, _ = await at.endpoints.create(LOCAL_PERSON, URL)
+        sender.failing.add(A)
+        await at.append([A])
+        await at.until(report, retrying=1)
+        sender.held.add(A)
+        at.clock.turn(10)
+        await sender.holds.wait()
+        found_before = SqlWebhookDeliveryRows.of
+        ended = asyncio.Event()
+
+        async def of(rows: SqlWebhookDeliveryRows, *given: Any, **more: Any) -> list[Delivery]:
+            found = await found_before(rows, *given, **more)
+            if more["states"] == UNFINISHED and not sender.released.is_set():
+                with at.ground.bus.listen(report.webhook.stream) as over:
+                    sender.released.set()
+                    await over.wait()
+                ended.set()
+            return found
+
+        with patch.object(SqlWebhookDeliveryRows, "of", of):
+            at.ground.bus.announce((report.webhook.stream,))
+            await ended.wait()
+        await at.append([A])
+        await sender.took_all((A, 2))
+        assert sender.of(A) == [1, 2]
 
 
 async def test_event_after_a_change_amid_a_page_is_judged_by_the_new_filters() -> None:

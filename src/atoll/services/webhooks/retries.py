@@ -59,7 +59,10 @@ class WebhookRetries:
                     await self._wait(listener, min(later, default=None))
 
     async def _turns(self) -> list[tuple[Delivery, datetime]]:
-        """Return the deliveries that are not under way and may be posted, with their times."""
+        """Return the deliveries that are not under way and may be posted, with their times. An
+        attempt that ends meanwhile leaves a delivery that was read before it: it is announced, and
+        the next look has what became of it."""
+        under_way = frozenset(self._under_way)
         async with self._ground.store.read() as rows:
             deliveries = await rows.webhook_deliveries.of(
                 self._id, states=UNFINISHED, after=0, limit=MAX_UNFINISHED
@@ -67,7 +70,7 @@ class WebhookRetries:
         return [
             (delivery, delivery.next_at)
             for delivery in in_turn(deliveries)
-            if delivery.next_at is not None and delivery.event_id not in self._under_way
+            if delivery.next_at is not None and delivery.event_id not in under_way
         ]
 
     async def _wait(self, listener: Listener, at: datetime | None) -> None:
