@@ -84,7 +84,7 @@ def test_copy_sparse_copies_all_data_and_no_hole(tmp_path: Path) -> None:
         file.seek(50 * 2**20)
         file.write(b"middle")
         file.truncate(100 * 2**20)
-    image.copy_sparse(source, tmp_path / "b")
+    image.clone(source, tmp_path / "b")
     assert (tmp_path / "b").read_bytes() == source.read_bytes()
     assert (tmp_path / "b").stat().st_blocks * 512 < 2**20
 

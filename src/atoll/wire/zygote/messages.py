@@ -11,6 +11,18 @@ import msgspec
 
 from atoll.wire.http.unreadable import UNREADABLE
 from atoll.wire.words.walls import WORKSPACE
+from atoll.wire.zygote.names import (
+    AbsolutePath,
+    BoxId,
+    GrantName,
+    HostName,
+    Positive,
+    Refspec,
+    RequestId,
+    SnapshotName,
+    Text,
+)
+from atoll.wire.zygote.snapshots import SnapshotAnswer, SnapshotRequest
 
 
 class Malformed(ValueError):
@@ -25,27 +37,6 @@ MAX_GRANTS = 512
 
 LIST_PAGE = 50
 """The number of boxes in one `Listed`; request again with `after` set to the last id."""
-
-BoxId = Annotated[str, msgspec.Meta(pattern=r"\Asb_[a-z0-9_-]{1,37}\Z")]
-"""The name of a directory and a group: the prefix keeps it apart from the zygote's own (`zygote`,
-`next-uid`, `template-…`)."""
-
-HostName = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\Z")]
-Text = Annotated[str, msgspec.Meta(max_length=16 * 1024, pattern=r"\A[^\x00]*\Z")]
-AbsolutePath = Annotated[str, msgspec.Meta(pattern=r"\A/[^\x00]*\Z", max_length=4096)]
-Refspec = Annotated[
-    str,
-    msgspec.Meta(
-        pattern=r"\A\+?refs/[A-Za-z0-9][^\s\x00-\x1f\x7f:^~?\[\\]*"
-        r":refs/[A-Za-z0-9][^\s\x00-\x1f\x7f:^~?\[\\]*\Z",
-        max_length=1024,
-    ),
-]
-GrantName = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{32}\Z")]
-"""The name of a grant of a mount, which the command line writes below the home's `grants/`."""
-
-RequestId = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9._:-]{0,128}\Z")]
-Positive = Annotated[int, msgspec.Meta(ge=1, le=2**50)]
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -132,6 +123,7 @@ class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_u
     """A request to start a sandbox, or to attach to it again when this generation already lives.
 
     \n - `fresh` drops a kept workspace first.
+    - `seed` is the snapshot that a workspace begins as where none is kept.
     - `writable` false mounts the workspace read-only.
     - `tree` is a directory below the home's `images/` that becomes the root, None the host's own;
       `overlay` adds a writable layer above it.
@@ -155,6 +147,7 @@ class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_u
     agents: Annotated[tuple[Agent, ...], msgspec.Meta(max_length=64)] = ()
     writable: bool = True
     fresh: bool = False
+    seed: SnapshotName | None = None
     tree: AbsolutePath | None = None
     overlay: bool = False
     bare: bool = False
@@ -259,7 +252,8 @@ class Import(
     max_bytes: Positive = 2**31
 
 
-Request = Start | Serve | Await | Link | Stop | Destroy | RemoveGrants | ListBoxes | Report | Import
+_OfHost = RemoveGrants | ListBoxes | Report | Import
+Request = Start | Serve | Await | Link | Stop | Destroy | _OfHost | SnapshotRequest
 
 
 Wall = Literal["bubblewrap", "container", "link"]
@@ -361,7 +355,8 @@ class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
     memory back (empty: they do). `disk_weight`: sandboxes' groups have a weight for the disk.
     `keyed`: the model providers that the keys file of the home has a key for. `build` names the
     build of Atoll that the zygote runs, empty for one from before it was named. `overlays`: a root
-    can have a writable layer.
+    can have a writable layer. `snapshots`: disks of sandboxes can be kept; `clones`: also without
+    copying them.
     """
 
     root: bool
@@ -376,6 +371,8 @@ class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
     keyed: tuple[str, ...] = ()
     build: str = ""
     overlays: bool = True
+    snapshots: bool = False
+    clones: bool = False
 
 
 class Imported(msgspec.Struct, frozen=True, tag_field="answer", tag="imported"):
@@ -403,7 +400,9 @@ class Ended(msgspec.Struct, frozen=True, tag_field="answer", tag="ended"):
     wall: Wall = "bubblewrap"
 
 
-Answer = Started | Awaited | Cleaned | Listed | Reported | Imported | Refused | Ended
+Answer = (
+    Started | Awaited | Cleaned | Listed | Reported | Imported | SnapshotAnswer | Refused | Ended
+)
 
 
 class NumberedRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -10,7 +10,8 @@ from typing import Annotated
 import msgspec
 
 from atoll.wire.http.unreadable import UNREADABLE
-from atoll.wire.zygote.messages import MAX_MESSAGE_BYTES, AbsolutePath, Malformed, Text
+from atoll.wire.zygote.messages import MAX_MESSAGE_BYTES, Malformed
+from atoll.wire.zygote.names import AbsolutePath, Text
 
 SIGNALS = (1, 2, 3, 15)
 """The signals that may be passed on: HUP, INT, QUIT and TERM. 0 stands for KILL."""

@@ -9,13 +9,16 @@ import signal
 from collections import deque
 from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field, replace
+from functools import partial
 
 import msgspec
 
-from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
+from atoll.domain.errors import AtollError, Conflict, Failed, NotFound, Unavailable
 from atoll.domain.wall.runtime_end import END_REASONS
 from atoll.wire.zygote import messages as wire
+from atoll.wire.zygote.snapshots import KeepSnapshot
 from atoll.zygote.daemon.answers import awaited_answer, box_answer
+from atoll.zygote.daemon.snapshots import SnapshotKeeper
 from atoll.zygote.disk.disk_space import check_disk_space
 from atoll.zygote.disk.host_mounts import check_host_mounts
 from atoll.zygote.host.children import Loop, describe_end
@@ -61,6 +64,7 @@ class Boxes:
     loop: Loop = field(init=False)
     host: HostResources = field(init=False)
     pool: Pool = field(init=False)
+    snapshots: SnapshotKeeper = field(init=False)
     _entries: dict[str, SandboxEntry] = field(default_factory=dict)
     _unheard: dict[str, tuple[int, wire.Refused]] = field(default_factory=dict)
     """Starts that failed before their `Await` came, by sandbox: the generation and the reason."""
@@ -71,6 +75,7 @@ class Boxes:
 
     def __post_init__(self, pool_size: int) -> None:
         self.loop, self.host = self.starts.loop, self.starts.host
+        self.snapshots = SnapshotKeeper(self.loop, self.host)
         count = pool_size if self.host.root else 0
         self.pool = Pool(self.starts, lambda: self._starting > 0, count)
 
@@ -119,6 +124,8 @@ class Boxes:
         check_views(self.host.home, request.views)
         check_tree(self.host.home, request.tree)
         check_host_mounts(self.host.home, request)
+        if self.snapshots.wait(request.sandbox_id, lambda: self._start_or_refuse(order, reply)):
+            return
         entry = self._entries.get(request.sandbox_id)
         self._check_wall(entry.record if entry else self.kept.get(request.sandbox_id), order)
         if entry is not None:
@@ -316,6 +323,30 @@ class Boxes:
             if entry.start_waiters or entry.rendezvous_waiters:
                 entry.failure = wire.Refused("conflict", f"{sandbox_id} was stopped while starting")
             self._begin_stop(entry)
+
+    def keep_snapshot(self, request: KeepSnapshot, reply: Reply) -> None:
+        """Answer `SnapshotKept` once the sandbox's disk is kept as it is now; a stop under way ends
+        first. Raises `NotFound`, `Unavailable`, `Invalid`."""
+        sandbox_id = request.sandbox_id
+        entry = self._entries.get(sandbox_id)
+        known = self.kept.get(sandbox_id) if entry is None else entry.record
+        if known is None:
+            raise NotFound(f"nothing is kept of sandbox {sandbox_id} on this machine")
+        again = partial(self._keep_or_refuse, request, reply)
+        if self.snapshots.wait(sandbox_id, again):
+            return
+        if entry is not None and entry.phase is Phase.STOPPING:
+            entry.after_stop.append(again)
+        elif entry is not None and entry.phase is Phase.STARTING:
+            raise Unavailable(f"sandbox {sandbox_id} is being started: try again in a moment")
+        else:
+            self.snapshots.keep(known, request.snapshot, reply)
+
+    def _keep_or_refuse(self, request: KeepSnapshot, reply: Reply) -> None:
+        try:
+            self.keep_snapshot(request, reply)
+        except AtollError as err:
+            reply(refusal(err))
 
     def _remove_files(self, sandbox_id: str) -> SandboxEntry:
         entry = SandboxEntry(self.kept[sandbox_id], Phase.RUNNING, keep=False)

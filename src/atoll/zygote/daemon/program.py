@@ -28,6 +28,7 @@ from atoll.zygote.disk.disk_space import measure_disk_space
 from atoll.zygote.disk.engine_mounts import EngineMounts
 from atoll.zygote.disk.host_root import etc_tree
 from atoll.zygote.disk.roots import unprivileged_overlays
+from atoll.zygote.disk.snapshots import remove_unfinished
 from atoll.zygote.disk.storage import Storage
 from atoll.zygote.host.children import TERMINATIONS, Loop
 from atoll.zygote.host.home import TRAVERSABLE_MODE, Home, traversal_mode
@@ -86,6 +87,7 @@ def run(
     groups = cgroups.prepare(home.tag)
     engine_mounts = EngineMounts(home, machine)
     kept = sweep(home, groups, engine_mounts)
+    remove_unfinished(home.snapshots)
     storage = Storage(home, os.geteuid() == 0 and image.can_mount(), engine_mounts)
     settings = read_own_settings(home)
     shared_memory = SharedMemory(wanted=settings.share_memory)
@@ -181,6 +183,8 @@ def _report(host: HostResources) -> wire.Reported:
         keyed=keyed_providers(host.home.keys, host.control_uid),
         build=host.programs.build,
         overlays=host.root or unprivileged_overlays(),
+        snapshots=host.storage.images,
+        clones=host.storage.images and image.clones(host.home.boxes),
     )
 
 
@@ -205,12 +209,13 @@ def _make_folders(home: Home) -> None:
     process with the control plane's uid cannot put links where root writes."""
     mode = traversal_mode()
     home.run.mkdir(mode=mode, exist_ok=True)
-    for folder in (home.run / "b", home.boxes, home.engine_mounts, home.roots, home.programs):
+    places = (home.boxes, home.engine_mounts, home.snapshots, home.roots, home.programs)
+    for folder in (home.run / "b", *places):
         folder.mkdir(mode=mode, exist_ok=True)
         found = folder.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
             raise Failed(f"{folder} is not a folder of Atoll's own: move it away")
-        folder.chmod(0o700 if folder == home.engine_mounts else mode)
+        folder.chmod(0o700 if folder in (home.engine_mounts, home.snapshots) else mode)
     if os.geteuid() != 0:
         for folder in (home.root, home.run):
             folder.chmod(mode)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from atoll.domain.errors import AtollError, Invalid
 from atoll.wire.zygote import messages as wire
+from atoll.wire.zygote.snapshots import DropSnapshot, KeepSnapshot
 from atoll.zygote.daemon.boxes import Boxes
 from atoll.zygote.disk.host_mounts import remove_grants
 from atoll.zygote.host import kernel
@@ -105,10 +106,9 @@ class ZygoteServer:
         match request:
             case wire.Start() | wire.Serve() | wire.Await() | wire.Link():
                 self._bring_up(request, reply)
-            case wire.Stop():
-                self.boxes.stop(request.sandbox_id, reply, keep=True)
-            case wire.Destroy():
-                self.boxes.stop(request.sandbox_id, reply, keep=False)
+            case wire.Stop() | wire.Destroy():
+                keep = isinstance(request, wire.Stop)
+                self.boxes.stop(request.sandbox_id, reply, keep=keep)
             case wire.RemoveGrants():
                 reply(wire.Cleaned(remove_grants(self.boxes.host.home, request.names)))
             case wire.ListBoxes():
@@ -117,6 +117,8 @@ class ZygoteServer:
                 reply(self.report())
             case wire.Import():
                 self._import(request, reply)
+            case KeepSnapshot() | DropSnapshot():
+                self._keep(request, reply)
 
     def _bring_up(
         self, request: wire.Start | wire.Serve | wire.Await | wire.Link, reply: Reply
@@ -130,6 +132,13 @@ class ZygoteServer:
                 self.boxes.link(request, reply)
             case wire.Await():
                 self.boxes.await_init(request, reply)
+
+    def _keep(self, request: KeepSnapshot | DropSnapshot, reply: Reply) -> None:
+        match request:
+            case KeepSnapshot():
+                self.boxes.keep_snapshot(request, reply)
+            case DropSnapshot():
+                self.boxes.snapshots.drop(request.snapshot, reply)
 
     def _import(self, request: wire.Import, reply: Reply) -> None:
         self.importer.check(request)

@@ -84,7 +84,7 @@ class EngineMounts:
 
 
 def _unmount(place: Path) -> None:
-    if place.is_mount():
+    while place.is_mount():
         kernel.unmount(str(place))
 
 

@@ -12,13 +12,19 @@ import shutil
 import stat
 import struct
 import subprocess
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.domain.errors import Failed, LimitReached
+from atoll.domain.errors import Failed, LimitReached, Unavailable
 from atoll.zygote.host import kernel
 
 DEFAULT_BYTES = 10 * 2**30
 
+_CLONE = 0x40049409
+"""FICLONE of ioctl_ficlonerange(2)."""
+
+_NO_CLONES = (errno.EOPNOTSUPP, errno.ENOTTY, errno.EINVAL, errno.EXDEV)
 _LOOP_CTL_GET_FREE = 0x4C82
 _LOOP_CONFIGURE = 0x4C0A
 _AUTOCLEAR = 4
@@ -75,20 +81,52 @@ def template(folder: Path, size: int) -> Path:
     return path
 
 
-def copy_sparse(source: Path, target: Path) -> None:
-    """Copy only what is not a hole. Raises `OSError`; a partial target is removed."""
+def clone(source: Path, target: Path, *, until: float | None = None) -> None:
+    """Make `target` hold what `source` does: by sharing its blocks where the disk can (XFS, Btrfs),
+    else by copying what is not a hole. Raises `OSError`, and `Unavailable` for a copy that is not
+    done at the time `until` of the monotonic clock; a partial target is removed."""
     with source.open("rb") as old, target.open("xb") as new:
         try:
-            size = os.fstat(old.fileno()).st_size
-            new.truncate(size)
             os.fchmod(new.fileno(), 0o600)
-            at = 0
-            while (begin := _next_data(old.fileno(), at)) is not None:
-                at = os.lseek(old.fileno(), begin, os.SEEK_HOLE)
-                _copy_range(old.fileno(), new.fileno(), begin, at)
-        except OSError:
+            if not _share_blocks(old.fileno(), new.fileno()):
+                _copy_sparse(old.fileno(), new.fileno(), until)
+        except (OSError, Unavailable):
             target.unlink()
             raise
+
+
+def clones(folder: Path) -> bool:
+    """Return whether files in `folder` can share blocks."""
+    tried = folder / f"new-template-clone-{os.getpid()}"
+    try:
+        with tried.open("w+b") as one:
+            one.write(bytes(4096))
+            one.flush()
+            with tried.with_suffix(".copy").open("xb") as other:
+                return _share_blocks(one.fileno(), other.fileno())
+    finally:
+        tried.unlink(missing_ok=True)
+        tried.with_suffix(".copy").unlink(missing_ok=True)
+
+
+def _share_blocks(old: int, new: int) -> bool:
+    """Have a new file share all blocks of another; returns whether this disk can do that."""
+    try:
+        fcntl.ioctl(new, _CLONE, old)
+    except OSError as err:
+        if err.errno not in _NO_CLONES:
+            raise
+        return False
+    return True
+
+
+def _copy_sparse(old: int, new: int, until: float | None) -> None:
+    """Copy only what is not a hole."""
+    os.ftruncate(new, os.fstat(old).st_size)
+    at = 0
+    while (begin := _next_data(old, at)) is not None:
+        at = os.lseek(old, begin, os.SEEK_HOLE)
+        _copy_range(old, new, begin, at, until=until)
 
 
 def _next_data(fd: int, at: int) -> int | None:
@@ -100,8 +138,12 @@ def _next_data(fd: int, at: int) -> int | None:
         raise
 
 
-def _copy_range(source: int, target: int, begin: int, end: int) -> None:
+def _copy_range(
+    source: int, target: int, begin: int, end: int, *, until: float | None = None
+) -> None:
     while begin < end:
+        if until is not None and time.monotonic() > until:
+            raise Unavailable("copying the disk took too long")
         count = min(end - begin, _CHUNK_BYTES)
         begin += os.copy_file_range(source, target, count, begin, begin)
 
@@ -109,18 +151,23 @@ def _copy_range(source: int, target: int, begin: int, end: int) -> None:
 def mount_image(image: Path, place: Path) -> str:
     """Mount `image` at `place`, nosuid and nodev; returns the loop device's name.
     Raises `LimitReached` without a free loop device, `OSError` when the mount fails."""
-    place.mkdir(mode=0o711, exist_ok=True)
     backing = os.open(image, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         device, loop = _attach(backing)
     finally:
         os.close(backing)
     try:
-        flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOATIME
-        kernel.mount(device, str(place), "ext4", flags, data=_MOUNT_OPTIONS)
+        mount_device(device, place)
     finally:
         os.close(loop)
     return device
+
+
+def mount_device(device: str, place: Path) -> None:
+    """Mount the image behind a loop device at `place`. Raises `OSError`."""
+    place.mkdir(mode=0o711, exist_ok=True)
+    flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOATIME
+    kernel.mount(device, str(place), "ext4", flags, data=_MOUNT_OPTIONS)
 
 
 def _attach(backing: int) -> tuple[str, int]:
@@ -161,12 +208,36 @@ def _node(number: int) -> str:
 
 def loops_of(image: Path) -> list[str]:
     """Return the loop devices that still use `image`."""
-    found = []
-    for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
+    every = Path("/sys/block").glob("loop*/loop/backing_file")
+    return [each.parent.parent.name for each in every if _uses(each, image)]
+
+
+def _uses(backing: Path, image: Path) -> bool:
+    try:
+        shown = backing.read_text().strip()
+    except OSError:
+        return False
+    return shown.removesuffix(" (deleted)") == str(image)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldLoop:
+    """A loop device that stays the same one's while `fd` is open."""
+
+    name: str
+    fd: int
+
+
+def hold_loop(image: Path) -> HeldLoop | None:
+    """Return the loop device that `image` is mounted from, None without one. The caller closes
+    it."""
+    for name in loops_of(image):
         try:
-            shown = backing.read_text().strip()
+            fd = os.open(f"/dev/{name}", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             continue
-        if shown.removesuffix(" (deleted)") == str(image):
-            found.append(backing.parent.parent.name)
-    return found
+        # It may have been cleared, and given to another image, before it was open.
+        if _uses(Path("/sys/block") / name / "loop" / "backing_file", image):
+            return HeldLoop(name, fd)
+        os.close(fd)
+    return None

@@ -14,8 +14,27 @@ from atoll.zygote.disk import image
 from atoll.zygote.disk.engine_mounts import EngineMount, EngineMounts, engine_mount_at
 from atoll.zygote.host import kernel
 from atoll.zygote.host.home import BoxPlaces, Home, traversal_mode
+from atoll.zygote.host.user_namespaces import attach_as
 
 KEPT_FOLDER = "disk: its files lie in a plain folder of an earlier version, unbounded: recreate it"
+
+
+@dataclass(frozen=True, slots=True)
+class DiskOrder:
+    """Order for a sandbox's disk: `size` in bytes where one is made, the `uid` that its files
+    belong to, and `disk_uid`, which they have on the disk itself, where that is another one: a
+    snapshot's are those of the sandbox that it was taken of. A disk that is made begins as the
+    image `seed`; None is an empty one."""
+
+    size: int
+    uid: int
+    disk_uid: int = 0
+    seed: Path | None = None
+
+    @property
+    def owner(self) -> int:
+        """The uid of its files on the disk."""
+        return self.disk_uid or self.uid
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,33 +52,33 @@ class Storage:
             return ()
         return ("disk: no loop devices for us, the workspace shares the host's disk unbounded",)
 
-    def open(self, places: BoxPlaces, *, size: int, uid: int) -> None:
-        """Make or mount the files of a sandbox, which belong to `uid`.
+    def open(self, places: BoxPlaces, order: DiskOrder) -> None:
+        """Make or mount the files of a sandbox.
 
         Call it in a private mount namespace. Raises `Failed`, `OSError`.
         """
         if self.images:
-            self._mount(places, places.mounted, size=size)
-        _make_folders(places.mounted, uid)
+            self._mount(places, places.mounted, order)
+            return
+        _make_folders(places.mounted, order.uid)
 
-    def mount_for_engine(self, places: BoxPlaces, *, size: int, uid: int) -> EngineMount:
+    def mount_for_engine(self, places: BoxPlaces, order: DiskOrder) -> EngineMount:
         """Make or mount the files where a container engine can bind them. Call
         `EngineMounts.unmount` once it did. Raises `Failed`, `OSError`."""
         if self.images and (places.image.exists() or not places.mounted.exists()):
             places.engine_mount.mkdir(mode=0o700, exist_ok=True)
             with self.engine_mounts.machine_mounts():
-                self._mount(places, places.engine_mount, size=size)
-                _make_folders(places.engine_mount, uid)
+                self._mount(places, places.engine_mount, order)
                 return engine_mount_at(places.engine_mount)
-        _make_folders(places.mounted, uid)
+        _make_folders(places.mounted, order.uid)
         # Only the engine's mounts lead here, never a path of the host.
         places.mounted.chmod(0o700)
         # Files of a sandbox that began in a directory stay there.
         return engine_mount_at(places.mounted, (KEPT_FOLDER,) if self.images else ())
 
-    def _mount(self, places: BoxPlaces, place: Path, *, size: int) -> None:
+    def _mount(self, places: BoxPlaces, place: Path, order: DiskOrder) -> None:
         if not places.image.exists():
-            image.copy_sparse(image.template(self.home.boxes, size), places.image)
+            image.clone(order.seed or image.template(self.home.boxes, order.size), places.image)
         try:
             image.mount_image(places.image, place)
         except OSError as err:
@@ -67,12 +86,25 @@ class Storage:
                 f"the workspace image of {places.folder.name} cannot be mounted: {err}; "
                 f"`fsck.ext4 {places.image}` may tell why"
             ) from err
+        _make_folders(place, order.owner)
+        if order.owner != order.uid:
+            _show_as(place, order)
 
 
 def enter_private_mounts() -> None:
     """Enter a mount namespace whose mounts the rest of the machine never sees."""
     kernel.unshare(kernel.CLONE_NEWNS)
     kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_SLAVE)
+
+
+def _show_as(place: Path, order: DiskOrder) -> None:
+    """Cover a mount by itself with its files shown as the sandbox's: nothing on the disk changes.
+    Raises `OSError`."""
+    top = os.open(place, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        attach_as(top, place, uid=order.uid, owner=order.owner)
+    finally:
+        os.close(top)
 
 
 def _make_folders(place: Path, uid: int) -> None:

@@ -12,7 +12,7 @@ FOLDERS_SUFFIX = ".folders"
 """Suffix of the mount points of host folders for engines: never part of an id."""
 
 POOL_PREFIX = "spare-"
-"""Prefix of the names of pooled sandboxes: never part of an id (`wire.zygote.messages.BoxId`)."""
+"""Prefix of the names of pooled sandboxes: never part of an id (`wire.zygote.names.BoxId`)."""
 
 
 TRAVERSABLE_MODE = 0o711
@@ -92,6 +92,23 @@ class BoxPlaces:
 
 
 @dataclass(frozen=True, slots=True)
+class SnapshotPlaces:
+    """Paths of one snapshot."""
+
+    folder: Path
+
+    @property
+    def image(self) -> Path:
+        """The disk as it was."""
+        return self.folder / "image"
+
+    @property
+    def record(self) -> Path:
+        """What is known of it."""
+        return self.folder / "snapshot.json"
+
+
+@dataclass(frozen=True, slots=True)
 class Home:
     """Directory of one Atoll, $ATOLL_HOME."""
 
@@ -138,6 +155,11 @@ class Home:
         return self.root / "boxes"
 
     @property
+    def snapshots(self) -> Path:
+        """The directory with one folder per snapshot, on the disk of the images."""
+        return self.boxes / "snapshots"
+
+    @property
     def engine_mounts(self) -> Path:
         """The mount points for container engines, by sandbox."""
         return self.boxes / ENGINE_MOUNTS
@@ -182,6 +204,10 @@ class Home:
     def tag(self) -> str:
         """A short name of this home's installation, for cgroups and units."""
         return read_installation(self.root).tag
+
+    def snapshot(self, name: str) -> SnapshotPlaces:
+        """Return the paths of one snapshot. The name must have passed `wire.zygote.messages`."""
+        return SnapshotPlaces(self.snapshots / name)
 
     def box(self, sandbox_id: str) -> BoxPlaces:
         """Return the paths of one sandbox. The id must have passed `wire.zygote.messages`."""

@@ -46,13 +46,15 @@ def write_maps(pid: int, line: str) -> None:
         Path(f"/proc/{pid}/{name}").write_text(line)
 
 
-def attach_as(tree: int, place: Path, *, uid: int) -> None:
-    """Mount the folder `tree` (a descriptor) at `place`, its owner's files as `uid`'s.
+def attach_as(tree: int, place: Path, *, uid: int, owner: int | None = None) -> None:
+    """Mount the folder `tree` (a descriptor) at `place`, its owner's files, or those of the given
+    `owner`, as `uid`'s.
 
     Nothing on the disk changes, and other users' files belong to nobody (mount_setattr(2)). Needs
     CAP_SYS_ADMIN. Raises `OSError`, with EINVAL where the file system cannot be mapped.
     """
-    owner = os.fstat(tree).st_uid
+    if owner is None:
+        owner = os.fstat(tree).st_uid
     clone = kernel.open_tree(tree)
     try:
         space = held_namespace(lambda pid: write_maps(pid, f"{owner} {uid} 1\n"))

@@ -22,8 +22,9 @@ class ProcessIdentity(msgspec.Struct, frozen=True):
 class SandboxRecord(msgspec.Struct, frozen=True):
     """Record of one sandbox. `processes` are its runtime, bwrap (where that built the wall) and
     init while it runs; `tree` is its image, empty for the host's root; `group` names its control
-    groups where its id does not. `backend` is the extension whose machine it is on, with the key of
-    its link and what the extension keeps."""
+    groups where its id does not. `disk_uid` is what its files have on the disk where that is not
+    `sandbox_uid`: those of a snapshot stay its former sandbox's. `backend` is the extension whose
+    machine it is on, with the key of its link and what the extension keeps."""
 
     sandbox_id: str
     generation: int
@@ -42,6 +43,7 @@ class SandboxRecord(msgspec.Struct, frozen=True):
     backend: str = ""
     link_key: str = ""
     data: tuple[tuple[str, str], ...] = ()
+    disk_uid: int = 0
 
     @property
     def group_name(self) -> str:

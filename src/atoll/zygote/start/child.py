@@ -11,7 +11,7 @@ import os
 import socket
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -29,7 +29,7 @@ from atoll.zygote.disk.host_root import etc_tree
 from atoll.zygote.disk.image import DEFAULT_BYTES
 from atoll.zygote.disk.roots import Root, mount_root, plan_root
 from atoll.zygote.disk.safe_open import open_below
-from atoll.zygote.disk.storage import enter_private_mounts
+from atoll.zygote.disk.storage import DiskOrder, enter_private_mounts
 from atoll.zygote.host import kernel
 from atoll.zygote.host.children import detach
 from atoll.zygote.host.home import BoxPlaces
@@ -71,9 +71,10 @@ class _PendingWall:
 
 @dataclass(frozen=True, slots=True)
 class StartRequest:
-    """Request to one child: the sandbox to start, and the two uids that belong to it for ever. With
-    `wait_seconds` a container engine builds the wall, and the child waits that long for its
-    init. With `link` there is no wall here."""
+    """Request to one child: the sandbox to start, and the two uids that belong to it for ever; its
+    files have `disk_uid` on the disk, where that is not 0. With `wait_seconds` a container engine
+    builds the wall, and the child waits that long for its init. With `link` there is no wall
+    here."""
 
     start: Start
     sandbox_uid: int
@@ -82,6 +83,7 @@ class StartRequest:
     wait_seconds: int | None = None
     link: Link | None = None
     for_pool: bool = False
+    disk_uid: int = 0
 
 
 def run_child(host: HostResources, request: StartRequest) -> None:
@@ -227,12 +229,22 @@ def _uid_switch(
 def _open_storage(
     host: HostResources, request: StartRequest, places: BoxPlaces, uid_switch: UidSwitch | None
 ) -> None:
-    size = request.start.limits.workspace_bytes or DEFAULT_BYTES
+    order = _disk_order(host, request)
     if uid_switch is None:
-        host.storage.open(places, size=size, uid=request.sandbox_uid)
+        host.storage.open(places, order)
         return
-    number = uid_switch.subordinates.inside(uid_switch.uid)
-    uid_switch.subordinates.act(lambda: host.storage.open(places, size=size, uid=number))
+    order = replace(order, uid=uid_switch.subordinates.inside(uid_switch.uid))
+    uid_switch.subordinates.act(lambda: host.storage.open(places, order))
+
+
+def _disk_order(host: HostResources, request: StartRequest) -> DiskOrder:
+    start = request.start
+    return DiskOrder(
+        start.limits.workspace_bytes or DEFAULT_BYTES,
+        request.sandbox_uid,
+        request.disk_uid,
+        None if start.seed is None else host.home.snapshot(start.seed).image,
+    )
 
 
 def _await_container_wall(
@@ -240,10 +252,9 @@ def _await_container_wall(
 ) -> _PendingWall:
     """Make everything ready for a container engine, report it, and wait for init to connect."""
     uid = request.sandbox_uid
-    size = request.start.limits.workspace_bytes or DEFAULT_BYTES
     engine_mounts = host.storage.engine_mounts
     folders = mount_engine_folders(host_mounts(request.start), places, engine_mounts)
-    mounted = host.storage.mount_for_engine(places, size=size, uid=uid)
+    mounted = host.storage.mount_for_engine(places, _disk_order(host, request))
     write_etc(places.etc, hostname=request.start.hostname, uid=uid)
     _make_journal(host, request, places)
     listener = open_rendezvous(places.rendezvous, uid)

@@ -82,8 +82,9 @@ class Pool:
     ) -> SandboxEntry | None:
         """Return a running sandbox, now assigned to `request`; None when none fits. `ended` is
         called when its runtime ends."""
-        if self.count == 0 or request.mounts:
-            return None  # host folders are never kept open without a sandbox that uses them
+        if self.count == 0 or request.mounts or request.seed is not None:
+            # Host folders are never kept open, nor disks made, for a sandbox that may not come.
+            return None
         self._note_demand(request)
         found = next(
             (pooled for pooled in self._sandboxes if self._can_serve(pooled, request)), None

@@ -16,6 +16,7 @@ import msgspec
 from atoll.domain.errors import AtollError, Failed
 from atoll.inside.program import INIT_KIND
 from atoll.wire.zygote.messages import Link
+from atoll.zygote.disk.snapshots import load
 from atoll.zygote.host.children import Loop
 from atoll.zygote.host.home import traversal_mode
 from atoll.zygote.host_resources import HostResources
@@ -55,6 +56,7 @@ class Starts:
             init=INIT_KIND,
             wall=order.wall,
             tree=request.tree or "",
+            disk_uid=self._disk_uid(order, known),
         )
         if order.link is not None:
             fresh = _with_link(fresh, order.link, known)
@@ -84,6 +86,7 @@ class Starts:
             wait_seconds=order.wait_seconds,
             link=_with_key(order.link, entry.record),
             for_pool=for_pool,
+            disk_uid=entry.record.disk_uid,
         )
         entry.child = self.loop.fork(
             lambda channel: run_child(host, start_request(channel)),
@@ -138,6 +141,14 @@ class Starts:
             return os.geteuid(), self._rootless_uid(order)
         first = self.take_uids()
         return first, first + 1
+
+    def _disk_uid(self, order: StartOrder, known: record.SandboxRecord | None) -> int:
+        """Return the uid that its files have on the disk, 0 for its own. Raises `NotFound` for a
+        snapshot that is not here."""
+        if known is not None:
+            return known.disk_uid
+        seed = order.start.seed
+        return 0 if seed is None else load(self.host.home.snapshot(seed)).uid
 
     def _rootless_uid(self, order: StartOrder) -> int:
         """Return a subordinate uid, or the caller's uid where the sandbox needs that or none is
