@@ -42,6 +42,7 @@ PARTS = {
     "Pty": "Spawner",
     "PtyMaster": "Spawner",
     "ReachTroubles": "Extension",
+    "KeepsSnapshots": "Extension",
     "Relocates": "Extension",
     "Rents": "Extension",
     "RuntimeClient": "RuntimeClients",

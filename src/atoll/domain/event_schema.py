@@ -22,7 +22,7 @@ _EXIT: Json = {"type": ["object", "null"], "description": "`code` or `signal`"}
 _INTEGERS = (
     *("before", "bytes", "commits", "dashboards", "decisions", "epoch", "generation"),
     *("instructions_id", "minus", "more", "ms"),
-    *("n", "plus", "port", "pr_number", "repo", "retired", "sandboxes", "secrets", "turns"),
+    *("n", "plus", "port", "pr_number", "repo", "retired", "sandboxes", "secrets", "size", "turns"),
     *("after", "attempt", "dead", "deliveries", "event_position", "pull", "unrecorded", "up_to"),
 )
 _TYPES: Mapping[str, Json] = {

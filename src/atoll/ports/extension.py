@@ -14,9 +14,10 @@ from typing import Final, Protocol, TypeAlias, runtime_checkable
 from atoll.domain.agents.agent import Agent
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.hosts.host import LOCAL, Host, HourlyCost
-from atoll.domain.ids import SandboxId
+from atoll.domain.ids import SandboxId, SnapshotId
 from atoll.domain.profile.profile import Profile
 from atoll.domain.routes.candidate import ImageKind
+from atoll.domain.snapshots.promise import SnapshotPromise
 from atoll.domain.wall.isolation import Isolation
 from atoll.domain.wall.resources import NO_LIMITS, Resources
 from atoll.wire.words.hosts import HostKind
@@ -27,6 +28,9 @@ SELF_HOSTED: Final = "self-hosted"
 
 RELOCATE: Final = "Relocates"
 """The ability of `Relocates`."""
+
+KEEP_SNAPSHOTS: Final = "KeepsSnapshots"
+"""The ability of `KeepsSnapshots`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,7 @@ class Capabilities:
     - `ignores`: the fields of a create and of a profile, of those in `domain.profile.demands`, that
       it cannot act on, each with why: a sandbox that names one is not placed there.
     - `fetches_images`: this server's own daemon fetches the image that a profile names.
+    - `snapshots`: what it promises of snapshots; None where it keeps none.
     - `pricing`: `self-hosted`, else how a vendor counts; `cost_per_hour` is a declared price.
     """
 
@@ -67,6 +72,7 @@ class Capabilities:
     ignores: tuple[tuple[str, str], ...] = ()
     spare_layers: bool = True
     fetches_images: bool = False
+    snapshots: SnapshotPromise | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +95,8 @@ def _discard_line(_line: str) -> None:
 @dataclass(frozen=True, slots=True)
 class Provision:
     """A request to bring an environment up. `(sandbox_id, generation)` is its identity:
-    repeating it re-attaches to what is there. `fresh` first drops the kept workspace. `cwd` is
+    repeating it re-attaches to what is there. `fresh` first drops the kept workspace. Where none is
+    kept it begins as the snapshot `seed`, None: empty. `cwd` is
     where processes start unless they say otherwise; it may come to be only later. `host_mounts`
     are folders of the host that were allowed: the backend checks them again. `region` is the one of
     a vendor's that was chosen, empty on a host. `compose_file` is the text of a file that somebody
@@ -107,6 +114,7 @@ class Provision:
     mounts: tuple[Mount, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     fresh: bool = False
+    seed: SnapshotId | None = None
     cwd: str = WORKSPACE
     host_mounts: tuple[HostMount, ...] = ()
     agents: frozenset[str] | None = None
@@ -375,6 +383,32 @@ class Relocates(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class KeptDisk:
+    """A disk that was kept: the bytes that it takes, and for how many milliseconds whoever wrote
+    inside had to wait."""
+
+    size: int
+    still_ms: int = 0
+
+
+@runtime_checkable
+class KeepsSnapshots(Protocol):
+    """Optional ability: disks of sandboxes are kept, and others begin as they were. What it
+    promises is in `Capabilities.snapshots`."""
+
+    async def keep_snapshot(self, handle: Handle, snapshot: SnapshotId) -> KeptDisk:
+        """Keep the disk of a sandbox as it is now, whole when this returns. A snapshot of that name
+        that is there already is left as it is. Raises `Conflict` for a sandbox that must not run
+        for it, `LimitReached`, `Unavailable`, `Failed`: nothing is kept then."""
+        ...
+
+    async def drop_snapshot(self, snapshot: SnapshotId, host: str) -> bool:
+        """Remove what is kept at a host; sandboxes that began as it keep their files. Returns
+        whether it was there."""
+        ...
+
+
 @runtime_checkable
 class Mirrors(Protocol):
     """Optional ability: sandboxes have copies of what is mounted, where they run."""
@@ -391,5 +425,7 @@ class Mirrors(Protocol):
         ...
 
 
-ABILITIES: Final[Mapping[str, type]] = MappingProxyType({"Relocates": Relocates})
+ABILITIES: Final[Mapping[str, type]] = MappingProxyType(
+    {"Relocates": Relocates, "KeepsSnapshots": KeepsSnapshots}
+)
 """Optional protocols, by their name in `Capabilities.abilities`."""

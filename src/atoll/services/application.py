@@ -77,6 +77,7 @@ from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.consumers import Consumers
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets import Secrets
+from atoll.services.snapshots.forks import SnapshotServices
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.tools.children import Children
@@ -298,6 +299,7 @@ class Application:
     drive: DriveServices
     tools: ToolServices
     hooks: Hooks
+    snapshots: SnapshotServices
     work: WorkServices
 
     @property

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.senders.push import PushSenderContract
     from atoll.testing.contracts.senders.webhooks import WebhookSenderContract
     from atoll.testing.contracts.signer import AuditSignerContract, TokenSignerContract
+    from atoll.testing.contracts.snapshots import KeepsSnapshotsContract
     from atoll.testing.contracts.spawner import SpawnerContract
     from atoll.testing.contracts.storage.database import DatabaseContract
     from atoll.testing.contracts.storage.documents import DocumentsContract
@@ -130,6 +131,7 @@ __all__ = [
     "ImageShelfContract",
     "ImporterContract",
     "IssueReaderContract",
+    "KeepsSnapshotsContract",
     "KeptShelfContract",
     "LeadershipContract",
     "LiveChannelsContract",
@@ -207,6 +209,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "ImageBuilderContract": "contracts.images",
         "ImageShelfContract": "contracts.images",
         "ImporterContract": "contracts.repositories",
+        "KeepsSnapshotsContract": "contracts.snapshots",
         "KeptShelfContract": "contracts.kept",
         "LeadershipContract": "contracts.leadership",
         "LocalShelfContract": "contracts.repositories",

@@ -12,6 +12,7 @@ from atoll.domain.agents.resumable import (
     with_conversation,
     without_agent,
 )
+from atoll.domain.ids import SnapshotId
 from atoll.domain.profile.profile import Profile
 from atoll.domain.sandboxes.lifecycle import step
 from atoll.domain.sandboxes.sandbox import Attachment
@@ -84,3 +85,10 @@ def test_start_resumes_agents_as_asked_else_as_the_profile_says(
 def test_recreate_forgets_agents_whose_conversations_go_with_the_workspace() -> None:
     fresh = after(BUSY, Stop(), Recreate())
     assert (fresh.agents, fresh.resuming) == ((), False)
+
+
+def test_restored_sandbox_is_as_it_was_and_its_agents_go_on() -> None:
+    source = replace(BUSY, instructed=True)
+    restored = after(replace(BUSY, agents=()), Stop(), Recreate(SnapshotId("snap_1"), source))
+    assert (restored.seed, restored.agents, restored.resuming) == ("snap_1", BUSY.agents, True)
+    assert restored.instructed and restored.repos == source.repos

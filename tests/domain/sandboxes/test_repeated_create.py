@@ -14,6 +14,7 @@ from atoll.domain.sandboxes.sandbox import (
     CreateSandbox,
     Inputs,
     RepoRequest,
+    SeedRequest,
     SetupMetadata,
 )
 from atoll.domain.sandboxes.task import TaskRequest
@@ -57,6 +58,7 @@ OTHERS: list[tuple[dict[str, Any], str | None]] = [
     ({"cwd": "/workspace"}, None),
     ({"ttl_seconds": 61}, "ttl"),
     ({"host": "box"}, "host"),
+    ({"seed": SeedRequest("snap_1")}, "seed"),
     ({"copies": ("a:b",)}, "copies"),
     ({"setup_metadata": SetupMetadata(instructions="Read.")}, "setup_metadata.instructions"),
     ({"setup_metadata": SetupMetadata(secret_refs=("A",))}, "setup_metadata.secret_refs"),

@@ -130,6 +130,8 @@ ELSEWHERE: list[tuple[str, str, str, Any]] = [
     ),
     ("member", "POST", "/v1/sandboxes/own/owner", {"member": "{}"}),
     ("profile", "POST", "/v1/sandboxes", {"profile": "{}"}),
+    ("snapshot", "POST", "/v1/sandboxes", {"seed": {"snapshot": "{}"}}),
+    ("snapshot", "POST", "/v1/sandboxes/own/restore", {"snapshot": "{}"}),
     ("key", "POST", "/v1/repositories/local/{}/have", {"tips": ["a" * 40]}),
     ("key", "GET", "/v1/projects/file?key={}", None),
     ("key", "POST", "/v1/pulls/take?wait=0", {"key": "{}"}),
@@ -282,6 +284,7 @@ async def _things(atoll: World) -> Things:
         "preview": await made(
             f"/v1/sandboxes/{box}/previews", {"app": "web", "port": 3000}, "preview_id"
         ),
+        "snapshot": await made(f"/v1/sandboxes/{box}/snapshots", {}, "snapshot_id"),
         "token": await made("/auth/pat", {"name": "of-ann"}, "id"),
         "source": "flux",
         "hook": await made("/v1/hooks", {"source": "flux", "name": "a hook"}, "hook_id"),

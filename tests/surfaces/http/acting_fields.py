@@ -37,8 +37,18 @@ WORKER_FIELDS = (
     *("agent", "backend", "execution_mode", "profile", "workspace_ref", "thread_id"),
     "permissions",
 )
+SNAPSHOTS = "tests/e2e/waiting/test_snapshots.py::"
+FORKS = "tests/e2e/agents/test_agent_forks.py::"
+RESTORED = SNAPSHOTS + "test_sandbox_comes_back_as_it_was"
+FORKED = SNAPSHOTS + "test_forks_go_on_in_branches_of_their_own"
+SEEDED = SNAPSHOTS + "test_new_sandbox_begins_as_a_snapshot_whose_sandbox_is_gone"
+UNPROMISED = SNAPSHOTS + "test_what_is_not_promised_is_refused_and_nothing_is_kept"
+TALKING = FORKS + "test_agent_of_a_copy_begins_anew_or_is_left_out"
 CREATE: Acts = {
     **PRICES,
+    "seed.snapshot": SEEDED,
+    "seed.branch": SEEDED,
+    "seed.conversation": SEEDED,
     **{
         field: f"{CREATE_TEST}[{field}]"
         for field in REQUESTED
@@ -267,6 +277,17 @@ ACTS: dict[str, Acts] = {
         "from": MADE,
         "to": MADE,
         "overwrite": FILES + "test_move_overwrites_a_file_only_when_asked",
+    },
+    f"POST {BOX}/snapshots": {
+        "name": RESTORED,
+        "ttl": RESTORED,
+        "mode": f"{UNPROMISED}[mode]",
+        "memory": f"{UNPROMISED}[memory]",
+    },
+    f"POST {BOX}/restore": {"snapshot": RESTORED},
+    f"POST {BOX}/fork": {
+        **dict.fromkeys(("count", "name", "branch", "ttl"), FORKED),
+        **dict.fromkeys(("conversation", "prompt"), TALKING),
     },
     f"POST {BOX}/extend_ttl": {
         "ttl": "tests/surfaces/http/sandboxes/test_sandboxes.py::"

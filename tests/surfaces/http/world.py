@@ -31,9 +31,11 @@ from atoll.adapters.storage.store import open_store
 from atoll.adapters.vaults.envelope import EnvelopeVault, MasterKey
 from atoll.adapters.workspaces.empty import EmptyWorkspaces
 from atoll.domain.agents.registry import canonical_name
-from atoll.domain.ids import SandboxId
+from atoll.domain.ids import SandboxId, SnapshotId
+from atoll.domain.snapshots.promise import SnapshotPromise
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
+from atoll.ports.extension import KEEP_SNAPSHOTS, KeptDisk
 from atoll.ports.host import Finding
 from atoll.services.application import Application
 from atoll.services.ground import Ground
@@ -69,6 +71,7 @@ from atoll.testing import (
     FakeSshMachines,
     FakeWebhookSender,
 )
+from atoll.wire.words.sandboxes import DiskPromise
 from atoll.wire.words.walls import IsolationLevel
 from atoll.wiring.control import openapi
 from atoll.wiring.control.graph import build_application
@@ -456,12 +459,27 @@ class OneRuntime:
     def __init__(self, socket: Path) -> None:
         self._socket = socket
         self._here: dict[str, Handle] = {}
+        self.snapshots: dict[str, str] = {}
+        self.seeds: dict[str, str | None] = {}
 
     def capabilities(self) -> Capabilities:
         # It stands for every backend here, also for one that runs compose files.
-        return Capabilities(IsolationLevel.CONTAINER, compose=True)
+        return Capabilities(
+            IsolationLevel.CONTAINER,
+            compose=True,
+            abilities=frozenset({KEEP_SNAPSHOTS}),
+            snapshots=SnapshotPromise(DiskPromise.CRASH),
+        )
+
+    async def keep_snapshot(self, handle: Handle, snapshot: SnapshotId) -> KeptDisk:
+        self.snapshots[snapshot] = handle.sandbox_id
+        return KeptDisk(4096, 1)
+
+    async def drop_snapshot(self, snapshot: SnapshotId, _host: str) -> bool:
+        return self.snapshots.pop(snapshot, None) is not None
 
     async def provision(self, request: Provision) -> Handle:
+        self.seeds[request.sandbox_id] = request.seed
         handle = Handle(request.sandbox_id, request.generation, self.name)
         self._here[request.sandbox_id] = handle
         return handle

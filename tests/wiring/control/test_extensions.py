@@ -120,7 +120,10 @@ async def test_stranger_is_made_beside_the_own_ones_and_closed(
         (IN_MEMORY + "    async def ended(self): return []" + MAKE, "`ended` has no `yield`"),
         (IN_MEMORY + "    def ended(self): yield" + MAKE, "`ended` is not `async def`"),
         (IN_MEMORY + "    async def capabilities(self): pass" + MAKE, "without `await`"),
-        (able("abilities=frozenset({'Flies'})"), "the ability 'Flies' is none of Relocates"),
+        (
+            able("abilities=frozenset({'Flies'})"),
+            "the ability 'Flies' is none of KeepsSnapshots, Relocates",
+        ),
         (able("abilities=frozenset({'Relocates'})"), "claims the ability Relocates and lacks"),
         (able("host_kind='moon'"), "host_kind 'moon' is none of local"),
         (able("regions=()"), "regions are no names"),

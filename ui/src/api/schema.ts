@@ -344,6 +344,7 @@ export interface components {
             readonly persistence: boolean;
             readonly pricing: string;
             readonly regions: readonly string[];
+            readonly snapshots: components["schemas"]["SnapshotPromiseView"] | null;
         };
         /** @description The room for sandboxes that run; what is left out or null is not limited. */
         readonly CapacityBody: {
@@ -602,6 +603,12 @@ export interface components {
             readonly run_id?: string | null;
             readonly session_id?: string | null;
         };
+        /**
+         * @description The fate of the agent's conversation in a copy: it goes on, the agent begins anew, or no
+         *     agent starts.
+         * @enum {string}
+         */
+        readonly Conversation: "continue" | "fresh" | "none";
         /** @description A price of an hour, in millionths of a currency (ISO 4217). */
         readonly CostBody: {
             /** @default USD */
@@ -648,6 +655,7 @@ export interface components {
              */
             readonly route?: components["schemas"]["RouteOptionsBody"];
             readonly scope?: components["schemas"]["Scope"] | null;
+            readonly seed?: components["schemas"]["SeedBody"] | null;
             /**
              * @default {
              *       "secret_refs": []
@@ -966,6 +974,12 @@ export interface components {
             readonly title: string;
             readonly url: string;
         };
+        /**
+         * @description The state that files are kept in: as after a loss of power, or as after all that was written
+         *     had reached the disk.
+         * @enum {string}
+         */
+        readonly DiskPromise: "crash" | "quiesced";
         /**
          * @description Counts of what passed the doors: `bytes_in` went from sandboxes into the network, `bytes_out`
          *     came back. Tokens are those of model providers, partly estimated.
@@ -1339,6 +1353,24 @@ export interface components {
         /** @description Names of branches, or https addresses of repositories. */
         readonly ForgeNames: {
             readonly names: readonly string[];
+        };
+        /**
+         * @description Copies to make of a sandbox as it is now. With several, `name` and `branch` get a number
+         *     each. `prompt` are words for the agent of each copy.
+         */
+        readonly ForkBody: {
+            readonly branch?: string | null;
+            /** @default continue */
+            readonly conversation?: components["schemas"]["Conversation"];
+            /** @default 1 */
+            readonly count?: number;
+            readonly name?: string | null;
+            readonly prompt?: string | null;
+            readonly ttl?: (number | string) | null;
+        };
+        /** @description The copies, which are starting. */
+        readonly ForkView: {
+            readonly sandboxes: readonly components["schemas"]["SandboxView"][];
         };
         /**
          * @description The items as they were. A text with attributes is `text`, and `delta` with them: runs of
@@ -2069,6 +2101,11 @@ export interface components {
             readonly role: components["schemas"]["OrgRole"];
             readonly since: string;
         };
+        /**
+         * @description The wish to keep what runs, too: where the backend can, in any case, or not.
+         * @enum {string}
+         */
+        readonly MemoryMode: "auto" | "required" | "no";
         /**
          * @description The branch to merge `into` (by default the one the sandbox's branch began from), and how.
          *
@@ -3050,6 +3087,10 @@ export interface components {
             readonly request_id: string;
             readonly result: string;
         };
+        /** @description The snapshot that a sandbox is to be as again. */
+        readonly RestoreBody: {
+            readonly snapshot: string;
+        };
         /** @description The number of the checkpoint that saves the files as they were until now. */
         readonly RestoredView: {
             readonly saved: number;
@@ -3446,6 +3487,16 @@ export interface components {
             readonly version: number;
         };
         /**
+         * @description A snapshot to begin as, by its id or name. It brings the recipe, the files and the
+         *     repositories, which go on in `branch`.
+         */
+        readonly SeedBody: {
+            readonly branch?: string | null;
+            /** @default continue */
+            readonly conversation?: components["schemas"]["Conversation"];
+            readonly snapshot: string;
+        };
+        /**
          * @description Limits of the backend's choice, which narrow what the installation allows. `allow` are
          *     backends by word or id; none are all. `max_ready_ms` is the slowest median time until a sandbox
          *     is ready, `min_success` the least share of starts that succeed, from 0 to 1.
@@ -3603,6 +3654,70 @@ export interface components {
         readonly SizeBody: {
             readonly cols: number;
             readonly rows: number;
+        };
+        /**
+         * @description A snapshot to take; without `ttl` it is kept until it is removed. `memory` says whether what
+         *     runs is to be kept, too: a backend that cannot refuses `required`.
+         */
+        readonly SnapshotBody: {
+            /** @default auto */
+            readonly memory?: components["schemas"]["MemoryMode"];
+            /** @default filesystem */
+            readonly mode?: components["schemas"]["SnapshotMode"];
+            readonly name?: string | null;
+            readonly ttl?: (number | string) | null;
+        };
+        /**
+         * @description The part of a sandbox that a snapshot keeps: its files, or all that runs in it, too.
+         * @enum {string}
+         */
+        readonly SnapshotMode: "filesystem" | "full";
+        /** @description A page of snapshots, newest first. */
+        readonly SnapshotPage: {
+            readonly next: string | null;
+            readonly snapshots: readonly components["schemas"]["SnapshotView"][];
+        };
+        /**
+         * @description The promise of a backend about snapshots: the state that files of a running sandbox are kept
+         *     in, whether what runs can be kept, whether the sandbox may run meanwhile, whether another host
+         *     or backend can begin as one, whether a second one takes only what changed, and how many
+         *     sandboxes begin as one at once.
+         */
+        readonly SnapshotPromiseView: {
+            readonly cross_backend: boolean;
+            readonly cross_host: boolean;
+            readonly disk: components["schemas"]["DiskPromise"];
+            readonly fork_max: number;
+            readonly incremental: boolean;
+            readonly memory: boolean;
+            readonly running: boolean;
+        };
+        /**
+         * @description The state of a snapshot.
+         * @enum {string}
+         */
+        readonly SnapshotState: "making" | "ready" | "failed" | "removing";
+        /**
+         * @description A snapshot: whose disk it is, and in which state the files are. `size` is the bytes that they
+         *     take, `still_ms` the time for which whoever wrote inside waited. `agent` is the one whose
+         *     conversation is in it.
+         */
+        readonly SnapshotView: {
+            readonly agent: string | null;
+            readonly branches: readonly string[];
+            readonly created_at: string;
+            readonly disk: components["schemas"]["DiskPromise"];
+            readonly expires_at: string | null;
+            readonly extension: string;
+            readonly host: string;
+            readonly name: string;
+            readonly owner: string;
+            readonly sandbox_id: string;
+            readonly sandbox_name: string;
+            readonly size: number;
+            readonly snapshot_id: string;
+            readonly state: components["schemas"]["SnapshotState"];
+            readonly still_ms: number;
         };
         /**
          * @description The columns that the list is sorted by. `tokens` and `traffic` are sums of both ways.

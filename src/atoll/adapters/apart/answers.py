@@ -12,6 +12,7 @@ from atoll.ports.extension import (
     CleanupReport,
     Ended,
     Handle,
+    KeptDisk,
     Provision,
     Reachability,
 )
@@ -80,6 +81,17 @@ class AnswerJudge:
     def reason(self, answer: object) -> str | None:
         """Return the reason of an end."""
         return None if answer is None else self._check_kind("why_ended", answer, str)[:MAX_SENTENCE]
+
+    def kept_disk(self, answer: object) -> KeptDisk:
+        """Return what was kept of a disk."""
+        disk = self._check_kind("keep_snapshot", answer, KeptDisk)
+        if not isinstance(disk.size, int) or not isinstance(disk.still_ms, int):
+            raise self._wrong_answer("keep_snapshot", "a size or a time that is no whole number")
+        return disk
+
+    def flag(self, answer: object) -> bool:
+        """Return whether a snapshot was there."""
+        return self._check_kind("drop_snapshot", answer, bool)
 
     def capabilities(self, answer: object) -> Capabilities:
         """Return its capabilities."""

@@ -17,6 +17,7 @@ from atoll.ports.extension import (
     EndReasons,
     Extension,
     Handle,
+    KeepsSnapshots,
     Mirrors,
     Provision,
     Reachability,
@@ -166,6 +167,7 @@ _ABILITIES: Mapping[type, Mapping[str, _Judge]] = {
     EndReasons: {"why_ended": AnswerJudge.reason},
     Relocates: {"copy_kept": None, "drop_kept": AnswerJudge.report},
     Mirrors: {"refresh": None},
+    KeepsSnapshots: {"keep_snapshot": AnswerJudge.kept_disk, "drop_snapshot": AnswerJudge.flag},
 }
 """The methods of each optional ability, and what judges their answers where they have any."""
 

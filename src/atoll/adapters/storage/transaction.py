@@ -48,6 +48,7 @@ from atoll.adapters.storage.replicas import SqlLoginRows, SqlMaintenanceRows, Sq
 from atoll.adapters.storage.sandboxes import SqlIdempotencyRows, SqlSandboxRows
 from atoll.adapters.storage.screens import SqlScreenRows
 from atoll.adapters.storage.secrets import SqlSecretRows
+from atoll.adapters.storage.snapshots import SqlSnapshotRows
 from atoll.adapters.storage.tools.wakings import SqlWakingRows
 from atoll.adapters.storage.tools.watches import SqlWatchRows
 from atoll.adapters.storage.webhooks import SqlWebhookDeliveryRows, SqlWebhookRows
@@ -103,6 +104,7 @@ def _sandboxes(connection: AsyncConnection) -> SandboxTables:
         search=SqlSearchRows(connection),
         usage=SqlUsageRows(connection),
         screens=SqlScreenRows(connection),
+        snapshots=SqlSnapshotRows(connection),
     )
 
 

@@ -11,6 +11,8 @@ from atoll.client.fields import Field, Shape
 from atoll.client.made.hosts.hosts import HostCost
 from atoll.client.transport import Transport, get, post
 
+DiskPromise = Literal["crash", "quiesced"]
+
 IsolationLevel = Literal["none", "policy", "container", "microvm"]
 
 HostKind = Literal["local", "ssh", "desktop"]
@@ -22,6 +24,21 @@ class Limits(Shape):
     cpu = fields.decimal()
     memory_mb = fields.number()
     workspace_mb = fields.number()
+
+
+class SnapshotPromise(Shape):
+    """The promise of a backend about snapshots: the state that files of a running sandbox are
+    kept in, whether what runs can be kept, whether the sandbox may run meanwhile, whether
+    another host or backend can begin as one, whether a second one takes only what changed, and
+    how many sandboxes begin as one at once."""
+
+    disk: Field[DiskPromise] = fields.word()
+    memory = fields.flag()
+    running = fields.flag()
+    cross_host = fields.flag()
+    cross_backend = fields.flag()
+    incremental = fields.flag()
+    fork_max = fields.number()
 
 
 class Capabilities(Shape):
@@ -46,6 +63,7 @@ class Capabilities(Shape):
     limits = fields.one(Limits)
     host_kind: Field[HostKind] = fields.word()
     needs_key = fields.flag()
+    snapshots = fields.one(SnapshotPromise)
 
 
 class Extension(Shape):

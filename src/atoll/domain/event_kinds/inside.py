@@ -15,7 +15,7 @@ INSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
     define_kind(
         "sandbox.requested",
         _LIFE,
-        "profile extension host route_id parent consumer by",
+        "profile extension host route_id parent seed consumer by",
         "A sandbox was requested.",
     ),
     define_kind(
@@ -53,6 +53,18 @@ INSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
         _LIFE + " leftovers",
         "",
         "It cannot be destroyed (`reason`) while its host is not trusted; `leftovers` stand.",
+    ),
+    define_kind(
+        "snapshot.taken",
+        "snapshot_id sandbox_id name size",
+        "",
+        "Its disk was kept as it was then.",
+    ),
+    define_kind(
+        "snapshot.failed", "snapshot_id sandbox_id name size", "", "Its disk could not be kept."
+    ),
+    define_kind(
+        "snapshot.removed", "snapshot_id sandbox_id name size", "", "A snapshot of it was removed."
     ),
     define_kind("sandbox.provisioning", _LIFE, "", "The start of the sandbox began."),
     define_kind("sandbox.ready", _LIFE, "", "The runtime of the sandbox answered."),

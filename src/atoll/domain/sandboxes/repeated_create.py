@@ -73,6 +73,7 @@ def _each_field(request: CreateSandbox, sandbox: Sandbox) -> Iterator[tuple[str,
     yield "network_mode", request.network_mode, profile.network.mode
     yield "softlock", request.softlock, profile.softlock
     yield "host", request.host, sandbox.host
+    yield "seed", request.seed and request.seed.snapshot, sandbox.seed
     for name in ("compose_bundle_ref", "compose_bundle"):
         yield f"inputs.{name}", getattr(request.inputs, name), getattr(sandbox.inputs, name)
     setup, setup_there = request.setup_metadata, sandbox.setup_metadata

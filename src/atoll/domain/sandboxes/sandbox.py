@@ -12,7 +12,7 @@ from atoll.domain.errors import Conflict, Forbidden
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.hosts.host import LOCAL
 from atoll.domain.hosts.relocation import Relocation
-from atoll.domain.ids import OrgId, PrincipalId, RouteId, SandboxId
+from atoll.domain.ids import OrgId, PrincipalId, RouteId, SandboxId, SnapshotId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Profile
@@ -22,7 +22,7 @@ from atoll.domain.sandboxes.task import Task, TaskRequest
 from atoll.domain.wall.isolation import Isolation
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.networks import NetworkMode
-from atoll.wire.words.sandboxes import Access, Scope, State, WorkspaceMode
+from atoll.wire.words.sandboxes import Access, Conversation, Scope, State, WorkspaceMode
 from atoll.wire.words.terminals import Strictness
 from atoll.wire.words.walls import WORKSPACE
 
@@ -112,6 +112,16 @@ class Consumer:
 
 
 @dataclass(frozen=True, slots=True)
+class SeedRequest:
+    """The snapshot that a sandbox begins as, by id or name, and what becomes of its agent's
+    conversation. `branch` is the one that its repositories go on in; None takes a free one."""
+
+    snapshot: str
+    conversation: Conversation = Conversation.CONTINUE
+    branch: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CreateSandbox:
     """A request for a sandbox.
 
@@ -144,6 +154,7 @@ class CreateSandbox:
     host: str | None = None
     route: RouteOptions = NO_OPTIONS
     usual_softlock: Strictness | None = None
+    seed: SeedRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +201,7 @@ class Sandbox:
       a person made. `share`: its doors may spend that part of what others may, as 1 to `share`.
     - `archived_at`: since when its person has put it away; None while they have not.
     - `asleep_since`: since when it sleeps, also while it is started again; None otherwise.
+    - `seed`: the snapshot that its workspace begins as; None for one that is laid out anew.
     - `children_made`: the times at which sandboxes were made from inside it or below, lately.
     """
 
@@ -245,6 +257,7 @@ class Sandbox:
     children_made: tuple[datetime, ...] = ()
     archived_at: datetime | None = None
     asleep_since: datetime | None = None
+    seed: SnapshotId | None = None
 
     @property
     def asleep(self) -> bool:

@@ -10,10 +10,10 @@ from datetime import datetime
 from atoll.domain.agents.resumable import RunningAgent
 from atoll.domain.event import Json
 from atoll.domain.hosts.relocation import Relocation
-from atoll.domain.ids import PrincipalId
+from atoll.domain.ids import PrincipalId, SnapshotId
 from atoll.domain.network.switch import NetworkChange
 from atoll.domain.sandboxes.project import SandboxProject
-from atoll.domain.sandboxes.sandbox import Attachment, SandboxRepo
+from atoll.domain.sandboxes.sandbox import Attachment, Sandbox, SandboxRepo
 from atoll.domain.sandboxes.task import Task
 
 
@@ -122,7 +122,11 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Recreate:
-    """A request to provision afresh under the same id."""
+    """A request to provision afresh under the same id; with `seed` as that snapshot of it was, when
+    it was the sandbox `source`."""
+
+    seed: SnapshotId | None = None
+    source: Sandbox | None = None
 
 
 @dataclass(frozen=True, slots=True)

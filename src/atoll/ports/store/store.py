@@ -58,6 +58,7 @@ from atoll.ports.store.replicas import LoginRows, MaintenanceRows, ReplicaRows
 from atoll.ports.store.sandboxes import IdempotencyRows, SandboxRows
 from atoll.ports.store.screens import SealedScreens
 from atoll.ports.store.secrets import SecretRows
+from atoll.ports.store.snapshots import SnapshotRows
 from atoll.ports.store.tools.wakings import WakingRows
 from atoll.ports.store.tools.watches import WatchRows
 from atoll.ports.store.webhooks import WebhookDeliveryRows, WebhookRows
@@ -122,6 +123,9 @@ class SandboxTables:
 
     screens: Records[SealedScreens, SandboxId]
     """Screens of sandboxes that sleep."""
+
+    snapshots: SnapshotRows
+    """Snapshots."""
 
 
 @dataclass(frozen=True, kw_only=True)

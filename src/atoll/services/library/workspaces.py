@@ -161,7 +161,7 @@ class Workspaces:
             if not (fetched or self._fetched_enough(stored)):
                 return None
             refs = await self._shelf.refs(stored)
-            start = _start(repo, number, refs, laid_out=sandbox.ready_at is not None)
+            start = _start(repo, number, refs, laid_out=_is_laid_out(sandbox))
         except (NotFound, Invalid):
             return None
         if start.commit and await self._shelf.has_file(stored, start.commit, inner):
@@ -431,6 +431,11 @@ def _start(
             field=f"repos[{number}].branch",
         )
     return _Start(commits.get(f"refs/heads/{head}", ""), tracked=False, head=head)
+
+
+def _is_laid_out(sandbox: Sandbox) -> bool:
+    """Return whether the trees are there, as far as that is known here."""
+    return sandbox.ready_at is not None or sandbox.seed is not None
 
 
 def _find_base_ref(repo: SandboxRepo, start: _Start) -> str:

@@ -152,7 +152,7 @@ class Provisioning:
         extension = self.extension(sandbox)
         mounts = await self._workspaces.mounts_for(sandbox.org_id, sandbox.repos, fetch=False)
         wanted = backend_request(sandbox, mounts, env=(), fresh=False)
-        generation = self.handle(sandbox).generation
+        generation = handle_of(sandbox).generation
         await self._registries.check(sandbox, extension)
         alone = replace(
             wanted,
@@ -173,7 +173,7 @@ class Provisioning:
         if sandbox.profile.workspace.access is not Access.READ_WRITE:
             # Nothing was made where nothing can be written.
             await ending(sandbox, self._runtimes.client(sandbox))
-            await extension.teardown(self.handle(sandbox), keep_state=False)
+            await extension.teardown(handle_of(sandbox), keep_state=False)
             return
         report("Saving unpulled and uncommitted work.")
         try:
@@ -189,7 +189,7 @@ class Provisioning:
             ) from err
         await ending(sandbox, client)
         report("Dropping the old workspace.")
-        await extension.teardown(self.handle(sandbox), keep_state=False)
+        await extension.teardown(handle_of(sandbox), keep_state=False)
 
     async def settle(self, sandbox: Sandbox) -> None:
         """Do the work that may happen after `ready`."""
@@ -202,7 +202,7 @@ class Provisioning:
         if extension is None:
             return CleanupReport(leftovers=(_describe_leftover(sandbox),))
         async with _at_most(TAKE_DOWN_SECONDS, f"{extension.name} to end {sandbox.name}"):
-            return await extension.teardown(self.handle(sandbox), keep_state=keep_state)
+            return await extension.teardown(handle_of(sandbox), keep_state=keep_state)
 
     async def stands(self, sandbox: Sandbox) -> bool:
         """Return whether the backend has an environment of this sandbox that lives."""
@@ -218,20 +218,6 @@ class Provisioning:
         bounds = RestBody(idle_seconds=ttl.idle_reap_seconds, unused_seconds=ttl.idle_stop_seconds)
         return await _read_idle(self._runtimes.client(sandbox), bounds)
 
-    def handle(self, sandbox: Sandbox) -> Handle:
-        """Return the handle that the backend knows a sandbox by.
-
-        An interrupted provision left no data of the backend's own; id and generation are enough to
-        find what it began."""
-        number = standing_generation(sandbox)
-        return Handle(
-            SandboxId(sandbox.id),
-            number,
-            sandbox.profile.extension,
-            sandbox.attachment.handle,
-            sandbox.host,
-        )
-
     async def _old_runtime(self, sandbox: Sandbox, extension: Extension) -> RuntimeClient:
         """Return the runtime of the generation before, or a maintenance start when it does not
         stand."""
@@ -241,6 +227,21 @@ class Provisioning:
                 return client
         attachment = await self.reach_kept(sandbox, alone_seconds=SAVING_ALONE_SECONDS)
         return self.client_at(attachment)
+
+
+def handle_of(sandbox: Sandbox) -> Handle:
+    """Return the handle that the backend knows a sandbox by.
+
+    An interrupted provision left no data of the backend's own; id and generation are enough to
+    find what it began."""
+    number = standing_generation(sandbox)
+    return Handle(
+        SandboxId(sandbox.id),
+        number,
+        sandbox.profile.extension,
+        sandbox.attachment.handle,
+        sandbox.host,
+    )
 
 
 def backend_request(
@@ -259,6 +260,7 @@ def backend_request(
         mounts=mounts,
         env=env,
         fresh=fresh,
+        seed=sandbox.seed,
         cwd=sandbox.cwd,
         host_mounts=sandbox.mounts,
         host=sandbox.host,

@@ -16,7 +16,7 @@ from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.sandboxes.stimulus import Relocated, RelocationEnded, RelocationFailed
 from atoll.ports import Extension, StoreUnavailable
 from atoll.ports.extension import RELOCATE, Relocates
-from atoll.services.provisioning.provisioning import Provisioning
+from atoll.services.provisioning.provisioning import Provisioning, handle_of
 
 AT_ONCE = 2
 """Copies under way at once; the others wait."""
@@ -68,7 +68,7 @@ class Relocations:
         try:
             extension = relocating(self._provisioning.extension(sandbox))
             async with self._turns:
-                await extension.copy_kept(self._provisioning.handle(sandbox), relocation.target)
+                await extension.copy_kept(handle_of(sandbox), relocation.target)
         except StoreUnavailable:
             raise
         except AtollError as err:
@@ -85,7 +85,7 @@ class Relocations:
             try:
                 extension = relocating(self._provisioning.extension(sandbox))
                 async with asyncio.timeout(CLEAR_SECONDS):
-                    report = await extension.drop_kept(self._provisioning.handle(sandbox), host)
+                    report = await extension.drop_kept(handle_of(sandbox), host)
                 return report.leftovers
             except StoreUnavailable:
                 raise

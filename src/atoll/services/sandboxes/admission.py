@@ -5,14 +5,11 @@ transaction itself reads, so two hundred requests at once cannot slip past any o
 """
 
 import asyncio
-import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
-
-import msgspec
 
 from atoll.domain.compose.stack import Stack
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, LimitReached
@@ -23,13 +20,12 @@ from atoll.domain.profile.demands import MOUNTS, demands_of
 from atoll.domain.profile.profile import Profile
 from atoll.domain.repository.project import DecidedProject
 from atoll.domain.routes.candidate import COMPOSE_FILE, COMPOSE_REF
-from atoll.domain.routes.decision import Decision, RouteRequest
+from atoll.domain.routes.decision import Decision
 from atoll.domain.routes.policy import RouteOptions
 from atoll.domain.routes.record import RouteRecord
 from atoll.domain.sandboxes.consumer import acting_consumer, consumer_facts
 from atoll.domain.sandboxes.create import (
     Circumstances,
-    agent_key,
     check_consumer,
     check_references,
     first_repository,
@@ -37,8 +33,7 @@ from atoll.domain.sandboxes.create import (
 )
 from atoll.domain.sandboxes.instruction import Append
 from atoll.domain.sandboxes.lifecycle import step
-from atoll.domain.sandboxes.repeated_create import other_input, other_origin
-from atoll.domain.sandboxes.sandbox import KEPT, CreateSandbox, Sandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
 from atoll.domain.sandboxes.steps.child import (
     as_child,
     check_parent,
@@ -49,6 +44,8 @@ from atoll.domain.sandboxes.steps.child import (
 )
 from atoll.domain.sandboxes.stimulus import ChildMade, Requested
 from atoll.domain.sandboxes.task import enqueue_task
+from atoll.domain.snapshots.beginning import as_seeded, seeded_request
+from atoll.domain.snapshots.snapshot import Snapshot
 from atoll.domain.wall.isolation import reaches
 from atoll.ports import (
     Extension,
@@ -59,7 +56,9 @@ from atoll.ports import (
     WorkspacePreparer,
 )
 from atoll.services.ground import Ground
+from atoll.services.lifecycle.repeated_creates import digest_of, find_belonging, other_request
 from atoll.services.lifecycle.room import SandboxRoom
+from atoll.services.lifecycle.snapshots import find_usable_snapshot
 from atoll.services.lifecycle.transitions import Also, Transitions, Work
 from atoll.services.policies.network_boundary import NetworkBoundary
 from atoll.services.policies.policies import check_secrets, references
@@ -69,11 +68,8 @@ from atoll.services.routes.routing import Routing
 from atoll.services.sandboxes.agent_checks import AgentChecks
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.wire.words.library import ProjectDecision
-from atoll.wire.words.routes import Strategy
-from atoll.wire.words.sandboxes import Scope
 from atoll.wire.words.walls import IsolationLevel
 
-MAX_KEY = 200
 MAX_LOOKED_AT = 200
 """The sandboxes whose branches are looked at for one that is free."""
 KEY_LIFE = timedelta(hours=24)
@@ -87,14 +83,15 @@ Admitted = tuple[Sandbox, tuple[Work, ...]]
 @dataclass(frozen=True, slots=True)
 class _Order:
     """A request with its recipe, and its idempotency key with the digest of the request. `parent`
-    is the sandbox from whose inside it comes, `stack` are the services of the compose file that it
-    names."""
+    is the sandbox from whose inside it comes, `seed` the snapshot that it begins as, `stack` are
+    the services of the compose file that it names."""
 
     request: CreateSandbox
     profile: Profile
     key: str | None
     digest: str
     parent: Sandbox | None = None
+    seed: Snapshot | None = None
     stack: Stack | None = None
 
 
@@ -185,7 +182,7 @@ class Admission:
         if earlier is not None:
             return earlier, ()
         held = await rows.sandboxes.held(caller.org_id, caller.id)
-        belonging = await _belonging(rows, order.profile, request=order.request, held=held)
+        belonging = await find_belonging(rows, order.profile, request=order.request, held=held)
         if belonging is not None:
             return belonging, ()
         self._check_limit(held)
@@ -199,8 +196,13 @@ class Admission:
     async def _prepare(self, caller: Principal, request: CreateSandbox, key: str | None) -> _Order:
         """Return a request with its recipe: the named profile, or for a caller inside a sandbox the
         one of that."""
-        digest = "" if key is None else _digest(key, request)
+        digest = "" if key is None else digest_of(key, request)
         inside = None if caller.token is None else caller.token.sandbox_id
+        if inside is None and request.seed is not None:
+            async with self._ground.store.read() as rows:
+                seed = await find_usable_snapshot(rows, caller, request.seed.snapshot)
+            seeded = seeded_request(caller.id, seed, request)
+            return _Order(seeded, seed.source.profile, key, digest, seed=seed)
         if inside is None:
             version = request.profile_version
             profile = await self.profiles.get(caller, request.profile, version=version)
@@ -259,7 +261,7 @@ class Admission:
         sandbox = await rows.sandboxes.get(record.sandbox_id)
         if record.digest == order.digest:
             return sandbox
-        field = None if sandbox is None else await _other_request(rows, order.request, sandbox)
+        field = None if sandbox is None else await other_request(rows, order.request, sandbox)
         raise Conflict(
             "This Idempotency-Key was used for a different request"
             f"{f', with another {field}' if field else ''}: use a new one.",
@@ -281,6 +283,8 @@ class Admission:
             "route_id": route.id,
         }
         extra |= consumer_facts(caller, sandbox.consumer)
+        if sandbox.seed is not None:
+            extra["seed"] = sandbox.seed
         if sandbox.parent is not None:
             extra["parent"] = sandbox.parent
         actor = acting_consumer(caller, sandbox.consumer)
@@ -313,6 +317,8 @@ class Admission:
             known = replace(known, branches=branches)
             child = as_child(parent, grant(request, child_profile(parent), known))
             return await self._routing.place_child(rows, await self._room.take(rows, child), parent)
+        if order.seed is not None:
+            return await self._place_seeded(rows, caller, order, replace(known, branches=branches))
         project = await _find_approved_project(rows, caller, request, order.profile)
         circumstances = replace(known, project=project, branches=branches)
         granted = grant(request, order.profile, circumstances)
@@ -322,6 +328,19 @@ class Admission:
         placed, route = await self._routing.place(rows, allowed, options, host=request.host)
         check_fit(placed, order.stack)
         return placed, route
+
+    async def _place_seeded(
+        self, rows: Transaction, caller: Principal, order: _Order, known: Circumstances
+    ) -> tuple[Sandbox, RouteRecord]:
+        """Return a sandbox that begins as a snapshot, where that is kept, and its route."""
+        request = order.request
+        if order.seed is None or request.seed is None:
+            raise Invalid("no snapshot was named", field="seed")
+        seed = await find_usable_snapshot(rows, caller, order.seed.id)
+        made = as_seeded(grant(request, order.profile, known), seed, request.seed)
+        await self._check_network(rows, caller, made, request)
+        allowed = await self._room.take(rows, made)
+        return await self._routing.place_child(rows, allowed, seed.source)
 
     async def _family(
         self, rows: Transaction, caller: Principal, parent: Sandbox, now: datetime
@@ -439,58 +458,3 @@ async def _branches(rows: Transaction, caller: Principal) -> frozenset[str]:
     query = SandboxQuery(caller.org_id, caller.id, limit=MAX_LOOKED_AT)
     page = await rows.sandboxes.page(query)
     return frozenset(repo.branch for sandbox in page for repo in sandbox.repos if repo.branch)
-
-
-async def _belonging(
-    rows: Transaction, profile: Profile, *, request: CreateSandbox, held: Sequence[Holding]
-) -> Sandbox | None:
-    """Return the sandbox this agent already has, unless that expired or failed."""
-    if (request.scope or profile.workspace.scope_default) is not Scope.AGENT:
-        return None
-    key = agent_key(profile.id, request.consumer)
-    for holding in held:
-        if holding.agent_key == key and holding.state not in KEPT:
-            sandbox = await rows.sandboxes.get(holding.id)
-            if sandbox is not None:
-                await _check_inputs(rows, request, sandbox)
-            return sandbox
-    return None
-
-
-async def _check_inputs(rows: Transaction, request: CreateSandbox, sandbox: Sandbox) -> None:
-    """Check that every field that a request names is as what stands. Raises `Conflict`."""
-    field = other_input(request, sandbox, await _placing_of(rows, sandbox))
-    if field is not None:
-        raise Conflict(
-            f"This consumer has sandbox {sandbox.name} ({sandbox.id}) already, made with other "
-            f"{field}: destroy it first, or ask as another consumer (session_id, run_id, job_id).",
-            code="other_inputs",
-            field=field,
-        )
-
-
-async def _other_request(rows: Transaction, request: CreateSandbox, sandbox: Sandbox) -> str | None:
-    """Return the first field in which a request differs from the sandbox that its key made."""
-    placed = await _placing_of(rows, sandbox)
-    return other_origin(request, sandbox) or other_input(request, sandbox, placed)
-
-
-async def _placing_of(rows: Transaction, sandbox: Sandbox) -> RouteRequest:
-    """Return the request by which a sandbox was placed."""
-    record = None if sandbox.route is None else await rows.routes.get(sandbox.route)
-    return RouteRequest(Strategy.EXPLICIT) if record is None else record.decision.request
-
-
-def _digest(key: str, request: CreateSandbox) -> str:
-    if not 1 <= len(key) <= MAX_KEY or not key.isprintable():
-        raise Invalid(
-            f"An Idempotency-Key is 1 to {MAX_KEY} printable characters.", field="Idempotency-Key"
-        )
-    # What is not named is left out: a later program's new fields change no request of before.
-    usual = CreateSandbox()
-    named = {
-        field.name: value
-        for field in fields(request)
-        if (value := getattr(request, field.name)) != getattr(usual, field.name)
-    }
-    return hashlib.sha256(msgspec.json.encode(named)).hexdigest()

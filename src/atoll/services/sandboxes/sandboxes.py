@@ -39,6 +39,7 @@ from atoll.domain.sandboxes.stimulus import (
     SwitchNetwork,
 )
 from atoll.domain.sandboxes.task_queue import is_queued
+from atoll.domain.snapshots.snapshot import Snapshot, check_fits
 from atoll.ports import LogLine, SandboxQuery, Transaction
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
@@ -55,7 +56,7 @@ from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.task_queue import TaskQueue
 from atoll.services.sandboxes.waiting_tasks import WaitingTasks
 from atoll.wire.contract.terminals import get_terminal
-from atoll.wire.words.sandboxes import MAX_SANDBOX_PAGE, SetupState, State
+from atoll.wire.words.sandboxes import MAX_SANDBOX_PAGE, SetupState, SnapshotState, State
 
 HALT_SECONDS = 60.0
 """The longest wait for a sandbox that is being made and shall stop at once."""
@@ -178,8 +179,18 @@ class Sandboxes:
 
     async def recreate(self, caller: Principal, ref: str) -> Sandbox:
         """Provision the sandbox anew under the same id, after saving unpulled and uncommitted
-        work."""
-        return await self._act(caller, ref, Recreate())
+        work. One that began as a snapshot begins so again, while that is kept."""
+        seed = (await self.get(caller, ref)).seed
+        async with self._store.read() as rows:
+            snapshot = None if seed is None else await rows.snapshots.get(seed)
+        whole = snapshot is not None and snapshot.state is SnapshotState.READY
+        return await self._act(caller, ref, Recreate(seed if whole else None))
+
+    async def restore(self, caller: Principal, ref: str, snapshot: Snapshot) -> Sandbox:
+        """Provision the sandbox anew as a snapshot of it, under the same id, after saving unpulled
+        and uncommitted work. Raises `Invalid` for a snapshot of another one."""
+        check_fits(snapshot, await self.get(caller, ref))
+        return await self._act(caller, ref, Recreate(snapshot.id, snapshot.source))
 
     async def destroy(
         self, caller: Principal, ref: str, *, kept_at: str | None = None, also: Also | None = None

@@ -6,6 +6,7 @@ from typing import Literal
 from atoll.wire.api.hosts.hosts import HostCostView
 from atoll.wire.api.operation import Answer, Area, operation
 from atoll.wire.words.hosts import MAX_EXTENSIONS, MAX_FINDINGS, MAX_STRAYS, HostKind
+from atoll.wire.words.sandboxes import DiskPromise
 from atoll.wire.words.walls import IsolationLevel
 
 
@@ -15,6 +16,21 @@ class LimitsView(Answer):
     cpu: float | None
     memory_mb: int | None
     workspace_mb: int | None
+
+
+class SnapshotPromiseView(Answer):
+    """The promise of a backend about snapshots: the state that files of a running sandbox are kept
+    in, whether what runs can be kept, whether the sandbox may run meanwhile, whether another host
+    or backend can begin as one, whether a second one takes only what changed, and how many
+    sandboxes begin as one at once."""
+
+    disk: DiskPromise
+    memory: bool
+    running: bool
+    cross_host: bool
+    cross_backend: bool
+    incremental: bool
+    fork_max: int
 
 
 class CapabilitiesView(Answer):
@@ -38,6 +54,7 @@ class CapabilitiesView(Answer):
     limits: LimitsView
     host_kind: HostKind | None
     needs_key: bool
+    snapshots: SnapshotPromiseView | None
 
 
 class ExtensionView(Answer):

@@ -28,6 +28,12 @@ MAX_SANDBOX_PAGE: Final = 200
 MAX_LOG_LINES: Final = 2000
 """The newest lines of a provisioning log that are answered."""
 
+MAX_SNAPSHOTS: Final = 200
+"""The snapshots that a person keeps at once."""
+
+MAX_FORKS: Final = 100
+"""The sandboxes that one fork makes."""
+
 
 class State(StrEnum):
     """The state of a sandbox. `ready`: its runtime answered; `active`: something ran in it."""
@@ -140,3 +146,44 @@ class WorkState(StrEnum):
     PR_OPEN = "pr_open"
     PR_MERGED = "pr_merged"
     ARCHIVED = "archived"
+
+
+class SnapshotState(StrEnum):
+    """The state of a snapshot."""
+
+    MAKING = "making"
+    READY = "ready"
+    FAILED = "failed"
+    REMOVING = "removing"
+
+
+class SnapshotMode(StrEnum):
+    """The part of a sandbox that a snapshot keeps: its files, or all that runs in it, too."""
+
+    FILESYSTEM = "filesystem"
+    FULL = "full"
+
+
+class MemoryMode(StrEnum):
+    """The wish to keep what runs, too: where the backend can, in any case, or not."""
+
+    AUTO = "auto"
+    REQUIRED = "required"
+    NO = "no"
+
+
+class DiskPromise(StrEnum):
+    """The state that files are kept in: as after a loss of power, or as after all that was written
+    had reached the disk."""
+
+    CRASH = "crash"
+    QUIESCED = "quiesced"
+
+
+class Conversation(StrEnum):
+    """The fate of the agent's conversation in a copy: it goes on, the agent begins anew, or no
+    agent starts."""
+
+    CONTINUE = "continue"
+    FRESH = "fresh"
+    NONE = "none"

@@ -49,8 +49,11 @@ from atoll.services.previews.previews import Previews, PreviewServices, PreviewW
 from atoll.services.previews.visits import Visits
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.consumers import Consumers
+from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets import Secrets
 from atoll.services.settings import ServiceSettings
+from atoll.services.snapshots.forks import Forks, SnapshotServices
+from atoll.services.snapshots.snapshots import Snapshots, SnapshotUpkeep
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.work.merges import Merges
@@ -80,8 +83,7 @@ def build_application(
     within = build_sandboxes(ground, ports, library.preparation, settings=settings)
     sandboxes, background, reach = within.sandboxes, within.background, within.access
     own, events = library.ports, access.events
-    calls = RuntimeCalls(reach, within.checks, ground.telemetry.tracer)
-    terminals, agents, statuses = build_sessions(ground, within, access)
+    calls, terminals, agents, statuses = build_sessions(ground, within, access)
     secrets, approvals, tenancy = build_tenants(
         ground, within, library, access, ports=ports, settings=settings
     )
@@ -122,6 +124,7 @@ def build_application(
         replication=build_replication(ground, own.exchange),
         dashboards=dashboards_of(ground, within, access, own.exchange, terminals),
         webhooks=build_webhooks(ground, ports.vault, own.webhooks),
+        snapshots=build_snapshots(ground, sandboxes, ports),
         hooks=Hooks(ground, ports.vault, access.owners, access.logins),
         drive=drive_of(ground, within, calls, library, ports, events=events),
         previews=build_previews(ground, within, access, tenancy),
@@ -195,8 +198,9 @@ def with_access(
 
 def build_sessions(
     ground: Ground, within: SandboxServices, access: Access
-) -> tuple[Terminals, Agents, AgentStatuses]:
-    """Return the use cases on terminals and agents, which share places, and what agents do."""
+) -> tuple[RuntimeCalls, Terminals, Agents, AgentStatuses]:
+    """Return the calls of runtimes, the use cases on terminals and agents, which share places, and
+    what agents do."""
     room = SessionRoom(ground)
     panes = build_panes(ground, access)
     checks, journals = within.checks, within.journals
@@ -209,7 +213,8 @@ def build_sessions(
         panes=panes.host_of,
     )
     agents = Agents(within.access, terminals, room, checks=checks, journals=journals)
-    return terminals, agents, AgentStatuses(ground.store, ground.bus)
+    calls = RuntimeCalls(within.access, checks, ground.telemetry.tracer)
+    return calls, terminals, agents, AgentStatuses(ground.store, ground.bus)
 
 
 def build_inbox(
@@ -324,6 +329,13 @@ def build_previews(
     )
     own = OwnCredentials(ground, access.logins, access.keys, issuer=access.issuer.issuer.url)
     return PreviewServices(previews, visits, PreviewWatch(ground, previews), own)
+
+
+def build_snapshots(ground: Ground, sandboxes: Sandboxes, ports: SandboxPorts) -> SnapshotServices:
+    """Return the use cases on snapshots and forks."""
+    snapshots = Snapshots(ground, sandboxes, ports.extensions)
+    forks = Forks(ground, snapshots, sandboxes)
+    return SnapshotServices(snapshots, forks, SnapshotUpkeep(ground, snapshots))
 
 
 def build_secrets(

@@ -331,6 +331,7 @@ def _leading(services: "Application", settings: "ControlSettings") -> "Sequence[
         partial(_notices, services, settings),
         services.webhooks.worker.run,
         services.previews.watch.run,
+        services.snapshots.upkeep.run,
         services.review.pull_watch.run,
         services.request_watch.run,
         services.workers.driver.run,

@@ -73,10 +73,10 @@ def keep(source: Path, places: SnapshotPlaces, uid: int) -> Stillness:
     making.mkdir(mode=0o700)
     try:
         still = _keep_image(source, making)
-        kept = SnapshotPlaces(making)
-        size = kept.image.stat().st_blocks * _BLOCK_BYTES
-        kept.record.write_bytes(msgspec.json.encode(SnapshotRecord(uid, size)))
-        for path in (kept.image, kept.record, making):
+        new = SnapshotPlaces(making)
+        size = new.image.stat().st_blocks * _BLOCK_BYTES
+        new.record.write_bytes(msgspec.json.encode(SnapshotRecord(uid, size)))
+        for path in (new.image, new.record, making):
             _sync(path)
         making.rename(places.folder)
         _sync(places.folder.parent)

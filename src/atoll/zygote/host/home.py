@@ -104,7 +104,7 @@ class SnapshotPlaces:
 
     @property
     def record(self) -> Path:
-        """What is known of it."""
+        """The record of it: whose files, and how large."""
         return self.folder / "snapshot.json"
 
 

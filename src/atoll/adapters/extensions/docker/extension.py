@@ -34,6 +34,7 @@ from atoll.adapters.extensions.docker.settings import DEFAULT_HOST, USUAL_RULES,
 from atoll.adapters.zygote.environment import environment_with_image
 from atoll.adapters.zygote.link import ZygoteLink
 from atoll.adapters.zygote.probe import check_health
+from atoll.adapters.zygote.snapshots import ZygoteSnapshots, promise_of
 from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname
 from atoll.adapters.zygote.unkept import unkept_limits
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
@@ -50,6 +51,7 @@ from atoll.domain.wall.interior import (
 )
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import (
+    KEEP_SNAPSHOTS,
     Capabilities,
     CleanupReport,
     Ended,
@@ -92,7 +94,7 @@ class Settings:
 
 
 @dataclass(slots=True)
-class Docker:
+class Docker(ZygoteSnapshots):
     """The Docker backend. Sandboxes keep running after `close`."""
 
     settings: Settings
@@ -132,6 +134,8 @@ class Docker:
             images=frozenset({ImageKind.OTHER}),
             fetches_images=True,
             ignores=(*IGNORED, *self._unkept()),
+            abilities=frozenset({KEEP_SNAPSHOTS}),
+            snapshots=promise_of(self._link.reported),
         )
 
     async def examine(self) -> None:
@@ -253,6 +257,7 @@ class Docker:
             broker=self.settings.broker,
             agents=agents_of(request, self.settings.agents),
             fresh=request.fresh,
+            seed=request.seed,
             maintenance_seconds=request.maintenance_seconds,
         )
 

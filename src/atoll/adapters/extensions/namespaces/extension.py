@@ -14,6 +14,7 @@ from atoll.adapters.trees.found import FoundTrees
 from atoll.adapters.zygote.environment import environment_with_image
 from atoll.adapters.zygote.link import ZygoteLink
 from atoll.adapters.zygote.probe import check_health
+from atoll.adapters.zygote.snapshots import ZygoteSnapshots, promise_of
 from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname
 from atoll.adapters.zygote.unkept import NO_OVERLAY, unkept_fields
 from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
@@ -23,6 +24,7 @@ from atoll.domain.sandboxes.image import HOST
 from atoll.domain.size import MIB
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import (
+    KEEP_SNAPSHOTS,
     Capabilities,
     CleanupReport,
     Ended,
@@ -57,7 +59,7 @@ class Settings:
 
 
 @dataclass(slots=True)
-class Namespaces:
+class Namespaces(ZygoteSnapshots):
     """The built-in default backend. Sandboxes keep running after `close`."""
 
     settings: Settings
@@ -78,6 +80,8 @@ class Namespaces:
         return Capabilities(
             isolation=IsolationLevel.CONTAINER,
             ignores=() if report is None else tuple(unkept_fields(report)),
+            abilities=frozenset({KEEP_SNAPSHOTS}),
+            snapshots=promise_of(report),
         )
 
     async def examine(self) -> None:
@@ -144,6 +148,7 @@ class Namespaces:
             maintenance_seconds=request.maintenance_seconds,
             mounts=host_mounts_of(request),
             fresh=request.fresh,
+            seed=request.seed,
             overlay=profile.root is RootMode.OVERLAY,
             tree=None if root is None else root.path,
         )

@@ -22,6 +22,7 @@ from atoll.client.aio.made.library.working_trees import AsyncWorkingTrees
 from atoll.client.aio.made.people.organizations import AsyncOrganizations
 from atoll.client.aio.made.people.shares import AsyncShares
 from atoll.client.aio.made.people.tokens import AsyncTokens
+from atoll.client.aio.made.sandboxes.snapshots import AsyncSandboxSnapshots, AsyncSnapshots
 from atoll.client.aio.made.secrets import AsyncSecrets
 from atoll.client.aio.made.workers.desktops import AsyncDesktops
 
@@ -47,7 +48,9 @@ class MadeNouns:
         self.projects = AsyncProjects(connection)
         self.pulls = AsyncPullRequests(connection)
         self.routes = AsyncRoutes(connection)
+        self.sandbox_snapshots = AsyncSandboxSnapshots(connection)
         self.secrets = AsyncSecrets(connection)
         self.shares = AsyncShares(connection)
+        self.snapshots = AsyncSnapshots(connection)
         self.tokens = AsyncTokens(connection)
         self.trees = AsyncWorkingTrees(connection)

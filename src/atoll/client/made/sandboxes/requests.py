@@ -15,6 +15,8 @@ ActorKind = Literal["adm", "agt", "atm"]
 
 AgentMode = Literal["tui", "machine"]
 
+Conversation = Literal["continue", "fresh", "none"]
+
 Scope = Literal["session", "agent", "shared"]
 
 NetworkMode = Literal["none", "limited", "host-only", "full"]
@@ -82,6 +84,15 @@ class ProjectUseBody(TypedDict, total=False):
     setup: Literal["now", "later"]
 
 
+class SeedBody(TypedDict, total=False):
+    """A snapshot to begin as, by its id or name. It brings the recipe, the files and the
+    repositories, which go on in `branch`."""
+
+    snapshot: Required[str]
+    conversation: Conversation
+    branch: str | None
+
+
 class CreateBody(TypedDict, total=False):
     """A request for a sandbox; every field may be left out. `host` is the one it is placed on,
     and no other then; `route` narrows the profile's choice of a backend."""
@@ -109,3 +120,4 @@ class CreateBody(TypedDict, total=False):
     project: ProjectUseBody | None
     host: str | None
     route: RouteOptionsBody
+    seed: SeedBody | None

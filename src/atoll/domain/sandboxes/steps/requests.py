@@ -5,7 +5,7 @@ from datetime import datetime
 
 from atoll.domain.errors import Conflict
 from atoll.domain.event import Json
-from atoll.domain.ids import PrincipalId
+from atoll.domain.ids import PrincipalId, SnapshotId
 from atoll.domain.network.switch import NetworkChange, change_network, event_fields
 from atoll.domain.sandboxes.instruction import Append, Provision, Teardown
 from atoll.domain.sandboxes.lifetime import extend_lifetime, renew_lifetime
@@ -39,8 +39,8 @@ def step_request(
             return stop_running(sandbox, now)
         case Start(resume_agents):
             return start(sandbox, now, resume_agents)
-        case Recreate():
-            return _recreate(sandbox, now)
+        case Recreate(seed, source):
+            return _recreate(sandbox, now, seed, source)
         case Destroy(kept_at):
             return destroy(sandbox, now, kept_at=kept_at)
         case ExtendTtl(seconds):
@@ -96,7 +96,9 @@ def start(sandbox: Sandbox, now: datetime, resume_agents: bool | None) -> Outcom
     )
 
 
-def _recreate(sandbox: Sandbox, now: datetime) -> Outcome:
+def _recreate(
+    sandbox: Sandbox, now: datetime, seed: SnapshotId | None, source: Sandbox | None
+) -> Outcome:
     if sandbox.state not in RUNNING | KEPT | {State.STOPPED}:
         raise state_refusal(sandbox, "recreated", "wait until it is ready, or make a new one")
     check_in_place(sandbox, "recreated")
@@ -115,9 +117,26 @@ def _recreate(sandbox: Sandbox, now: datetime) -> Outcome:
         task=None if sandbox.task is None else reset_task(sandbox.task),
         project=None if sandbox.project is None else reset_setup(sandbox.project),
     )
-    return fresh, (
-        Append("sandbox.provisioning", "recreated"),
+    began = "recreated"
+    if source is not None:
+        fresh, began = _as_it_was(fresh, source), "restored"
+    return replace(fresh, seed=seed), (
+        Append("sandbox.provisioning", began),
         Provision(fresh.generation, renew=renewing),
+    )
+
+
+def _as_it_was(sandbox: Sandbox, source: Sandbox) -> Sandbox:
+    """Return a sandbox that begins anew as it once was: with its branches, its agents and what they
+    had been told."""
+    return replace(
+        sandbox,
+        repos=source.repos,
+        agents=source.agents,
+        resuming=bool(source.agents),
+        instructed=source.instructed,
+        task=source.task,
+        project=source.project,
     )
 
 

@@ -23,6 +23,7 @@ from atoll.services.provisioning.inside_agents import InsideAgents, Layers, admi
 from atoll.services.provisioning.seeds import config_of, lay_agents, write_files
 from atoll.wire.contract.agents import OpenAgentBody, list_agents, open_agent
 from atoll.wire.contract.screens import KeptScreen
+from atoll.wire.words.sandboxes import TaskState
 from atoll.wire.words.terminals import Strictness
 
 
@@ -166,12 +167,13 @@ async def _resume_agents(up: BringUp) -> None:
     if listing.agents:
         # A start that was broken off had got that far.
         return
+    prompt = _first_prompt(sandbox)
     for running in sandbox.agents:
         if running.conversation is None and running.otherwise is ResumeFallback.NEVER:
             report(f"{running.agent} was not resumed: it cannot resume a conversation.")
             continue
         try:
-            await _resume(running, client, up.screens.get(running.id))
+            await _resume(running, client, up.screens.get(running.id), prompt)
         except AtollError as error:
             report(f"{running.agent} was not resumed: {error.message}")
         else:
@@ -179,7 +181,15 @@ async def _resume_agents(up: BringUp) -> None:
             report(f"{running.agent} goes on {_where(running)}.")
 
 
-async def _resume(running: RunningAgent, client: RuntimeClient, screen: KeptScreen | None) -> None:
+def _first_prompt(sandbox: Sandbox) -> str | None:
+    """Return the words that the agent of a copy goes on with: its task."""
+    task, begins = sandbox.task, sandbox.seed is not None and sandbox.ready_at is None
+    return task.prompt if begins and task and task.state is TaskState.WAITING else None
+
+
+async def _resume(
+    running: RunningAgent, client: RuntimeClient, screen: KeptScreen | None, prompt: str | None
+) -> None:
     """Resume one agent, below what its terminal showed. Raises the runtime's refusal."""
     body = OpenAgentBody(
         agent=running.agent,
@@ -189,6 +199,7 @@ async def _resume(running: RunningAgent, client: RuntimeClient, screen: KeptScre
         permissions="ask" if running.asks else "allow",
         resume=running.conversation is None and running.otherwise is ResumeFallback.LAST,
         conversation=running.conversation,
+        prompt=prompt,
         softlock="strict" if running.softlock is Strictness.STRICT else "owner",
     )
     if screen is not None:

@@ -28,6 +28,21 @@ mkdir -p -- "$1"
     seconds=20.0,
 )
 
+# $1 folder  $2 branch
+_GO_ON = Script(
+    "begin the branch of a copy",
+    r"""
+cd -- "$1" && [ -d .git ] || exit 0
+[ "$(git symbolic-ref -q --short HEAD)" != "$2" ] || exit 0
+if git rev-parse -q --verify HEAD > /dev/null; then
+  git -c core.hooksPath=/dev/null switch -q -c "$2"
+else
+  git symbolic-ref HEAD "refs/heads/$2"
+fi
+""",
+    seconds=60.0,
+)
+
 
 class ReadOnlyTrees:
     """The trees of a read-only workspace. Nothing of the agent's runs while they are written."""
@@ -69,6 +84,24 @@ class WorkspaceTrees:
         with up.phase("workspace"):
             repos = await self._workspaces.prepare(up.sandbox, up.client, up.report)
         up.sandbox = replace(up.sandbox, repos=repos)
+
+
+class CopiedBranches:
+    """The branches of a sandbox that begins as a snapshot: each repository goes on in its own."""
+
+    async def run(self, up: BringUp) -> None:
+        """Begin the branches at the commits that were checked out, with all that was changed since.
+        Raises nothing: a tree in which git is in the middle of something stays as it is, and the
+        log says so."""
+        sandbox = up.sandbox
+        if sandbox.seed is None or sandbox.ready_at is not None:
+            return
+        for repo in sandbox.repos:
+            outcome = await run_inside(up.client, _GO_ON, (repo.path, repo.branch))
+            if outcome.code:
+                up.report(f"{repo.path} stays on its branch: {outcome.said}")
+            else:
+                up.report(f"{repo.path}: goes on in branch {repo.branch}")
 
 
 class StartFolder:

@@ -15,6 +15,7 @@ from atoll.domain.sandboxes.sandbox import (
     CreateSandbox,
     Inputs,
     RepoRequest,
+    SeedRequest,
     SetupMetadata,
 )
 from atoll.domain.sandboxes.task import TaskRequest
@@ -52,6 +53,7 @@ def sandbox_request(context: RequestContext, body: api.CreateBody) -> CreateSand
         project=None if body.project is None else _project(context, body.project),
         host=body.host,
         route=route_options_of(body.route),
+        seed=None if body.seed is None else SeedRequest(**asdict(body.seed)),
     )
 
 

@@ -7,7 +7,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.sandboxes.consumer import ConsumerEnd
 from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
 from atoll.surfaces.http.sandboxes.requests import sandbox_request
-from atoll.surfaces.http.sandboxes.view import sandbox_view, sandbox_views
+from atoll.surfaces.http.sandboxes.view import sandbox_view, sandbox_views, wait_and_view
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.reading import longest_wait
 from atoll.surfaces.http.serving.serve import Operations, Reply, RequestContext
@@ -87,7 +87,7 @@ async def stop_sandbox(
     context: RequestContext, sandbox: str, *, waiting: Waiting = NO_WAIT
 ) -> SandboxView:
     seconds = longest_wait(waiting)
-    return await _wait_and_view(
+    return await wait_and_view(
         context, await context.atoll.sandboxes.stop(context.caller, sandbox), seconds
     )
 
@@ -97,7 +97,7 @@ async def sleep_sandbox(
     context: RequestContext, sandbox: str, *, waiting: Waiting = NO_WAIT
 ) -> SandboxView:
     seconds = longest_wait(waiting)
-    return await _wait_and_view(
+    return await wait_and_view(
         context, await context.atoll.sandboxes.sleep(context.caller, sandbox), seconds
     )
 
@@ -114,7 +114,7 @@ async def start_sandbox(
     changed = await context.atoll.sandboxes.start(
         context.caller, sandbox, resume_agents=resume_agents
     )
-    return await _wait_and_view(context, changed, seconds)
+    return await wait_and_view(context, changed, seconds)
 
 
 @operations.serves(Sandboxes.archive)
@@ -122,7 +122,7 @@ async def archive_sandbox(
     context: RequestContext, sandbox: str, *, waiting: Waiting = NO_WAIT
 ) -> SandboxView:
     seconds = longest_wait(waiting)
-    return await _wait_and_view(
+    return await wait_and_view(
         context, await context.atoll.sandboxes.archive(context.caller, sandbox), seconds
     )
 
@@ -132,7 +132,7 @@ async def revive_sandbox(
     context: RequestContext, sandbox: str, *, waiting: Waiting = NO_WAIT
 ) -> SandboxView:
     seconds = longest_wait(waiting)
-    return await _wait_and_view(
+    return await wait_and_view(
         context, await context.atoll.sandboxes.revive(context.caller, sandbox), seconds
     )
 
@@ -154,7 +154,7 @@ async def recreate_sandbox(
     context: RequestContext, sandbox: str, *, waiting: Waiting = NO_WAIT
 ) -> SandboxView:
     seconds = longest_wait(waiting)
-    return await _wait_and_view(
+    return await wait_and_view(
         context, await context.atoll.sandboxes.recreate(context.caller, sandbox), seconds
     )
 
@@ -185,7 +185,7 @@ async def destroy_sandbox(
         changed = await atoll.home.kept.destroy(caller, sandbox, with_secrets=allowed)
     else:
         changed = await atoll.sandboxes.destroy(caller, sandbox)
-    return await _wait_and_view(context, changed, seconds)
+    return await wait_and_view(context, changed, seconds)
 
 
 @operations.serves(Sandboxes.extend_ttl)
@@ -204,15 +204,3 @@ async def sandbox_logs(context: RequestContext, sandbox: str) -> api.LogView:
 async def end_consumer(context: RequestContext, body: api.ConsumerEndBody) -> api.EndedView:
     ended = await context.atoll.consumers.end(context.caller, ConsumerEnd(**asdict(body)))
     return api.EndedView(sandboxes=await sandbox_views(context.atoll, ended))
-
-
-async def _wait_and_view(
-    context: RequestContext, sandbox: Sandbox, seconds: float | None
-) -> SandboxView:
-    """Return the sandbox's view; with `seconds`, once it is settled."""
-    if seconds is not None:
-        # By id: a destroyed sandbox gives its name away.
-        sandbox = await context.atoll.sandboxes.wait(
-            context.caller, sandbox.id, settled=True, timeout_seconds=seconds
-        )
-    return await sandbox_view(context.atoll, sandbox)

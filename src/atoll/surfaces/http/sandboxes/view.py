@@ -15,6 +15,7 @@ from atoll.ports.extension import ReachTroubles
 from atoll.services.application import Application
 from atoll.services.work.states import SandboxWork
 from atoll.surfaces.http.serving.answers import answer_of
+from atoll.surfaces.http.serving.serve import RequestContext
 from atoll.surfaces.http.work.view import work_view
 from atoll.wire.api.sandboxes import views as api
 
@@ -107,3 +108,15 @@ def _project(project: SandboxProject) -> api.SandboxProjectView:
         ports=[*content.ports],
         copies=[*content.copies],
     )
+
+
+async def wait_and_view(
+    context: RequestContext, sandbox: Sandbox, seconds: float | None
+) -> api.SandboxView:
+    """Return the sandbox's view; with `seconds`, once it is settled."""
+    if seconds is not None:
+        # By id: a destroyed sandbox gives its name away.
+        sandbox = await context.atoll.sandboxes.wait(
+            context.caller, sandbox.id, settled=True, timeout_seconds=seconds
+        )
+    return await sandbox_view(context.atoll, sandbox)

@@ -22,6 +22,7 @@ from atoll.wire.words.sandboxes import (
     MAX_WORKING,
     Access,
     AgentMode,
+    Conversation,
     Scope,
     WorkspaceMode,
 )
@@ -97,6 +98,15 @@ class ProjectUseBody(Request):
     setup: Literal["now", "later"] = "now"
 
 
+class SeedBody(Request):
+    """A snapshot to begin as, by its id or name. It brings the recipe, the files and the
+    repositories, which go on in `branch`."""
+
+    snapshot: Word
+    conversation: Conversation = Conversation.CONTINUE
+    branch: Word | None = None
+
+
 class CreateBody(Request):
     """A request for a sandbox; every field may be left out. `host` is the one it is placed on, and
     no other then; `route` narrows the profile's choice of a backend."""
@@ -124,3 +134,4 @@ class CreateBody(Request):
     project: ProjectUseBody | None = None
     host: Word | None = None
     route: RouteOptionsBody = field(default_factory=RouteOptionsBody)
+    seed: SeedBody | None = None

@@ -14,6 +14,7 @@ from atoll.services.provisioning.steps.screens import ScreenRead, TerminalReturn
 from atoll.services.provisioning.steps.task import TaskStart
 from atoll.services.provisioning.steps.wall import BackendRequest, Mounts, Wall
 from atoll.services.provisioning.steps.workspace import (
+    CopiedBranches,
     ReadOnlyTrees,
     StartFolder,
     WorkspaceTrees,
@@ -43,6 +44,7 @@ def bring_up_steps(
         PolicyInForce(policies),
         OwnAgentCheck(),
         WorkspaceTrees(workspaces),
+        CopiedBranches(),
         StartFolder(),
         RepositoryInstructions(),
         screens,

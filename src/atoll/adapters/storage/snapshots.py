@@ -1,0 +1,101 @@
+"""Table and rows of snapshots."""
+
+from datetime import datetime
+
+from sqlalchemy import BigInteger, Column, Index, Table, Text, and_, func, or_, select
+
+from atoll.adapters.storage.columns import metadata, read_page, to_us
+from atoll.adapters.storage.records import RecordTable, SqlRecords
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId, SnapshotId
+from atoll.domain.paging import PageQuery, RowPage
+from atoll.domain.snapshots.snapshot import Snapshot
+from atoll.ports.store.snapshots import SnapshotRows
+from atoll.wire.words.sandboxes import Scope, SnapshotState
+
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("sandbox_id", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("scope", Text, nullable=False),
+    # "fork" for those that no list shows.
+    Column("kind", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("expires_us", BigInteger),
+    Column("body", Text, nullable=False),
+    Index("snapshots_by_age", "org_id", "created_us", "id"),
+    Index("snapshots_by_sandbox", "sandbox_id"),
+    Index("snapshots_by_state", "state"),
+    Index("snapshots_by_end", "expires_us"),
+)
+
+_UNSETTLED = (SnapshotState.MAKING.value, SnapshotState.REMOVING.value)
+
+
+class SqlSnapshotRows(SqlRecords[Snapshot, SnapshotId], SnapshotRows):
+    """The `ports.store.snapshots.SnapshotRows` on one connection."""
+
+    records = RecordTable(
+        snapshots,
+        Snapshot,
+        lambda snapshot: {
+            "id": snapshot.id,
+            "org_id": snapshot.org_id,
+            "owner": snapshot.owner,
+            "sandbox_id": snapshot.source.id,
+            "name": snapshot.name,
+            "scope": snapshot.source.scope.value,
+            "kind": "own" if snapshot.forks is None else "fork",
+            "state": snapshot.state.value,
+            "created_us": to_us(snapshot.created_at),
+            "expires_us": None if snapshot.expires_at is None else to_us(snapshot.expires_at),
+        },
+    )
+
+    async def named(self, org_id: OrgId, owner: PrincipalId, name: str) -> Snapshot | None:
+        """See the port."""
+        table = snapshots.c
+        rows = await self._all(
+            *(table.org_id == org_id, table.owner == owner, table.name == name),
+            table.kind == "own",
+            order=(table.created_us.desc(), table.id.desc()),
+        )
+        return rows[0] if rows else None
+
+    async def count(self, org_id: OrgId, owner: PrincipalId) -> int:
+        """See the port."""
+        table = snapshots.c
+        query = select(func.count()).where(
+            table.org_id == org_id, table.owner == owner, table.kind == "own"
+        )
+        return (await self._connection.execute(query)).scalar_one()
+
+    async def page(
+        self,
+        org_id: OrgId,
+        owner: PrincipalId,
+        page: PageQuery,
+        *,
+        sandbox_id: SandboxId | None = None,
+    ) -> RowPage[Snapshot]:
+        """See the port."""
+        table = snapshots.c
+        rows = select(table.body, table.created_us, table.id).where(
+            table.org_id == org_id,
+            table.kind == "own",
+            or_(table.owner == owner, table.scope == Scope.SHARED.value),
+        )
+        if sandbox_id is not None:
+            rows = rows.where(table.sandbox_id == sandbox_id)
+        return await read_page(self._connection, rows, page, decode=self.records.decode)
+
+    async def unsettled(self, before: datetime) -> list[Snapshot]:
+        """See the port."""
+        table, moment = snapshots.c, to_us(before)
+        stuck = and_(table.state.in_(_UNSETTLED), table.created_us <= moment)
+        over = or_(table.expires_us <= moment, table.kind == "fork")
+        return await self._all(or_(stuck, over), order=(table.id,))

@@ -1,0 +1,1 @@
+"""Snapshots of sandboxes, and what begins as one."""

@@ -1,0 +1,119 @@
+"""A snapshot: a sandbox's disk as it was, with the sandbox that had it. Pure."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from atoll.domain.errors import Conflict, Forbidden, Invalid
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId, SnapshotId
+from atoll.domain.people.capability import Capability
+from atoll.domain.people.principal import Principal
+from atoll.domain.sandboxes.naming import read_name
+from atoll.domain.sandboxes.sandbox import Attachment, Sandbox, keeps_files
+from atoll.wire.words.sandboxes import DiskPromise, Scope, SnapshotState
+
+RUNNING_OR_KEPT = "only one that runs, or whose files are kept, has a disk to keep"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A snapshot.
+
+    - `source`: the sandbox as it was, without what its backend and its runtime knew.
+    - `disk`: the state of the files. `size`: the bytes they take; `still_ms`: the time for which
+      whoever wrote inside waited.
+    - `expires_at`: when it is removed, None for never.
+    - `forks`: the sandboxes that a fork makes of it. It is theirs alone: no list shows it, and it
+      goes once they have begun.
+    - `reason`: why it failed.
+    """
+
+    id: SnapshotId
+    org_id: OrgId
+    owner: PrincipalId
+    name: str
+    source: Sandbox
+    disk: DiskPromise
+    created_at: datetime
+    state: SnapshotState = SnapshotState.MAKING
+    expires_at: datetime | None = None
+    size: int = 0
+    still_ms: int = 0
+    reason: str | None = None
+    forks: tuple[SandboxId, ...] | None = None
+
+    @property
+    def extension(self) -> str:
+        """The backend that keeps it."""
+        return self.source.profile.extension
+
+
+def snapshot_of(
+    source: Sandbox,
+    *,
+    snapshot_id: SnapshotId,
+    name: str | None,
+    disk: DiskPromise,
+    now: datetime,
+    ttl_seconds: int | None = None,
+    for_forks: bool = False,
+) -> Snapshot:
+    """Return a snapshot that is being made. Raises `Invalid` for a name that cannot be one,
+    `Conflict` for a sandbox without a disk."""
+    if not (source.attachment.address is not None or keeps_files(source)):
+        raise Conflict(f"Sandbox {source.name} is {source.state}: {RUNNING_OR_KEPT}.")
+    bare = replace(source, attachment=Attachment(), relocation=None, leftovers=())
+    return Snapshot(
+        snapshot_id,
+        source.org_id,
+        source.owner,
+        f"{source.name[:40]}-{now:%Y%m%d-%H%M%S}" if name is None else read_name(name),
+        bare,
+        disk,
+        now,
+        expires_at=None if ttl_seconds is None else now + timedelta(seconds=ttl_seconds),
+        forks=() if for_forks else None,
+    )
+
+
+def may_see_snapshot(caller: Principal, snapshot: Snapshot) -> bool:
+    """Report whether the caller may see a snapshot: that of a sandbox they own, or of one that is
+    shared in the organization. A token of a sandbox sees none."""
+    if snapshot.org_id != caller.org_id:
+        return False
+    if caller.token is not None and caller.token.sandbox_id is not None:
+        return False
+    return snapshot.owner == caller.id or snapshot.source.scope is Scope.SHARED
+
+
+def check_may_remove(caller: Principal, snapshot: Snapshot) -> None:
+    """Check that the caller is its owner or an administrator. Raises `Forbidden`."""
+    if snapshot.owner != caller.id and not caller.may(Capability.ORG_MANAGE):
+        raise Forbidden(
+            f"Snapshot {snapshot.name} is shared with you; only its owner or an administrator may "
+            "do so."
+        )
+
+
+def check_usable(caller: Principal, snapshot: Snapshot) -> None:
+    """Check that a sandbox of the caller's may begin as a snapshot. Raises `Conflict` for one that
+    is not whole, `Forbidden` for another's that holds values of secrets."""
+    if snapshot.state is not SnapshotState.READY:
+        raise Conflict(
+            f"Snapshot {snapshot.name} is {snapshot.state}: only one that is ready can be used."
+        )
+    if snapshot.owner != caller.id and snapshot.source.exposed_secrets:
+        raise Forbidden(
+            f"Values of its owner's secrets were put into {snapshot.source.name}, so only its "
+            "owner may begin a sandbox as it was."
+        )
+
+
+def check_fits(snapshot: Snapshot, sandbox: Sandbox) -> None:
+    """Check that a snapshot can come back in a sandbox: it is of the same one. Raises
+    `Invalid`."""
+    if snapshot.source.id != sandbox.id:
+        raise Invalid(
+            f"Snapshot {snapshot.name} is of {snapshot.source.name}: `atoll snapshot new "
+            f"{snapshot.name}` makes a new sandbox of it",
+            field="snapshot",
+        )

@@ -1,0 +1,85 @@
+"""Checks of the rows of snapshots."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from atoll.domain.ids import PERSONAL_ORG, OrgId, SandboxId, SnapshotId
+from atoll.domain.paging import PageQuery
+from atoll.domain.snapshots.snapshot import Snapshot
+from atoll.ports import Store
+from atoll.testing import samples
+from atoll.testing.samples import NOW, OTHER, OWNER
+from atoll.wire.words.sandboxes import DiskPromise, Scope, SnapshotState
+
+
+def snapshot(name: str, number: int = 0, *, scope: Scope = Scope.SESSION, **more: Any) -> Snapshot:
+    """Return a snapshot that is ready."""
+    source = replace(samples.sandbox("trunk"), scope=scope)
+    made = Snapshot(
+        SnapshotId(f"snap_{name}_{number}"),
+        PERSONAL_ORG,
+        OWNER,
+        name,
+        source,
+        DiskPromise.QUIESCED,
+        NOW + timedelta(seconds=number),
+        SnapshotState.READY,
+    )
+    return replace(made, **more)
+
+
+async def check_snapshot_is_kept_with_its_sandbox_and_forgotten(store: Store) -> None:
+    """A snapshot, its newer state, and its end."""
+    one = snapshot("one")
+    async with store.begin() as rows:
+        await rows.snapshots.put(replace(one, state=SnapshotState.MAKING))
+        await rows.snapshots.put(one)
+    async with store.read() as rows:
+        assert await rows.snapshots.get(one.id) == one
+        assert await rows.snapshots.get(SnapshotId("snap_other")) is None
+    async with store.begin() as rows:
+        await rows.snapshots.remove(one.id)
+        await rows.snapshots.remove(one.id)
+        assert await rows.snapshots.get(one.id) is None
+
+
+async def check_snapshots_are_listed_for_those_who_may_see_them(store: Store) -> None:
+    """Their own and shared ones, newest first, by sandbox and by name; never those of forks."""
+    own, newer = snapshot("own", 1), snapshot("newer", 2)
+    again = snapshot("own", 5)
+    shared = snapshot("shared", 3, scope=Scope.SHARED, owner=OTHER)
+    hidden = snapshot("hidden", 4, forks=())
+    foreign = snapshot("foreign", 6, scope=Scope.SHARED, org_id=OrgId("other"))
+    async with store.begin() as rows:
+        for one in (own, newer, again, shared, hidden, foreign):
+            await rows.snapshots.put(one)
+    page = PageQuery(2)
+    async with store.read() as rows:
+        first = await rows.snapshots.page(PERSONAL_ORG, OWNER, page)
+        assert list(first.rows) == [again, shared]
+        second = await rows.snapshots.page(PERSONAL_ORG, OWNER, PageQuery(9, first.following))
+        assert list(second.rows) == [newer, own]
+        theirs = await rows.snapshots.page(PERSONAL_ORG, OTHER, PageQuery(9))
+        assert list(theirs.rows) == [shared]
+        none = await rows.snapshots.page(
+            PERSONAL_ORG, OWNER, PageQuery(9), sandbox_id=SandboxId("sb_else")
+        )
+        assert list(none.rows) == []
+        assert await rows.snapshots.named(PERSONAL_ORG, OWNER, "own") == again
+        assert await rows.snapshots.named(PERSONAL_ORG, OWNER, "hidden") is None
+        assert await rows.snapshots.count(PERSONAL_ORG, OWNER) == 3
+
+
+async def check_unsettled_snapshots_are_found(store: Store) -> None:
+    """Those under way, those whose time is over, and those of forks."""
+    making = snapshot("making", state=SnapshotState.MAKING)
+    going = snapshot("going", state=SnapshotState.REMOVING)
+    over = snapshot("over", expires_at=NOW)
+    later = snapshot("later", expires_at=NOW + timedelta(days=1))
+    fork = snapshot("fork", forks=(SandboxId("sb_1"),))
+    async with store.begin() as rows:
+        for one in (making, going, over, later, fork, snapshot("kept")):
+            await rows.snapshots.put(one)
+    async with store.read() as rows:
+        assert await rows.snapshots.unsettled(NOW) == [fork, going, making, over]

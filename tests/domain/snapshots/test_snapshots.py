@@ -1,0 +1,197 @@
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from atoll.domain.agents.resumable import RunningAgent
+from atoll.domain.errors import Conflict, Forbidden, Invalid
+from atoll.domain.ids import PERSONAL_ORG, OrgId, SandboxId, SnapshotId
+from atoll.domain.people.capability import EVERY_CAPABILITY
+from atoll.domain.people.principal import Principal, TokenAccess
+from atoll.domain.sandboxes.sandbox import (
+    Attachment,
+    CreateSandbox,
+    Sandbox,
+    SandboxRepo,
+    SeedRequest,
+    SetupMetadata,
+)
+from atoll.domain.snapshots.beginning import as_seeded, continued, seeded_request
+from atoll.domain.snapshots.promise import SnapshotPromise, check_promise
+from atoll.domain.snapshots.snapshot import (
+    Snapshot,
+    check_fits,
+    check_may_remove,
+    check_usable,
+    may_see_snapshot,
+    snapshot_of,
+)
+from atoll.testing import samples
+from atoll.testing.samples import NOW, OTHER, OWNER
+from atoll.wire.words.events import ActorKind
+from atoll.wire.words.sandboxes import (
+    Conversation,
+    DiskPromise,
+    MemoryMode,
+    Scope,
+    SnapshotMode,
+    SnapshotState,
+    State,
+)
+
+FILES, WHOLE = SnapshotMode.FILESYSTEM, SnapshotMode.FULL
+PERSON = Principal(PERSONAL_ORG, OWNER, ActorKind.PERSON)
+OTHER_PERSON = Principal(PERSONAL_ORG, OTHER, ActorKind.PERSON)
+CODEX = RunningAgent("t1", "codex", "tui", conversation="c1", by="person")
+CLAUDE = RunningAgent("t2", "claude", "machine", conversation="c2")
+QUIET = RunningAgent("t3", "shell", "tui")
+
+
+def source(**more: Any) -> Sandbox:
+    return replace(samples.sandbox("trunk"), **more)
+
+
+def snapshot(of: Sandbox | None = None, **more: Any) -> Snapshot:
+    taken = snapshot_of(
+        of or source(),
+        snapshot_id=SnapshotId("snap_1"),
+        name="first",
+        disk=DiskPromise.QUIESCED,
+        now=NOW,
+    )
+    return replace(taken, **{"state": SnapshotState.READY, **more})
+
+
+def test_snapshot_holds_the_sandbox_without_what_its_backend_knew() -> None:
+    taken = snapshot_of(
+        source(),
+        snapshot_id=SnapshotId("snap_1"),
+        name=None,
+        disk=DiskPromise.CRASH,
+        now=NOW,
+        ttl_seconds=60,
+        for_forks=True,
+    )
+    assert taken.source.attachment == Attachment()
+    assert taken.name == "trunk-20260101-120000"
+    assert taken.expires_at == NOW + timedelta(seconds=60)
+    assert taken.forks == ()
+    assert (taken.extension, taken.state) == ("ext.namespaces", SnapshotState.MAKING)
+    assert snapshot().expires_at is None
+
+
+def test_sandbox_without_a_disk_and_a_name_that_cannot_be_are_refused() -> None:
+    coming = source(state=State.REQUESTED, attachment=Attachment())
+    with pytest.raises(Conflict, match="has a disk"):
+        snapshot(coming)
+    stopped = source(state=State.STOPPED, attachment=Attachment())
+    assert snapshot(stopped).source == stopped
+    with pytest.raises(Invalid):
+        snapshot_of(
+            source(), snapshot_id=SnapshotId("s"), name="No", disk=DiskPromise.CRASH, now=NOW
+        )
+
+
+def test_snapshot_is_seen_by_its_owner_and_of_a_shared_sandbox_by_the_organization() -> None:
+    own, shared = snapshot(), snapshot(source(scope=Scope.SHARED))
+    assert may_see_snapshot(PERSON, own)
+    assert not may_see_snapshot(OTHER_PERSON, own)
+    assert may_see_snapshot(OTHER_PERSON, shared)
+    assert not may_see_snapshot(replace(PERSON, org_id=OrgId("o2")), own)
+    inside = TokenAccess("t", NOW, SandboxId("sb_1"))
+    assert not may_see_snapshot(replace(PERSON, token=inside), own)
+
+
+def test_only_its_owner_or_an_administrator_removes_a_snapshot() -> None:
+    check_may_remove(PERSON, snapshot())
+    check_may_remove(replace(OTHER_PERSON, capabilities=EVERY_CAPABILITY), snapshot())
+    with pytest.raises(Forbidden):
+        check_may_remove(OTHER_PERSON, snapshot())
+
+
+def test_snapshot_is_used_when_it_is_whole_and_holds_no_secrets_of_others() -> None:
+    check_usable(PERSON, snapshot(source(exposed_secrets=("KEY",))))
+    check_usable(OTHER_PERSON, snapshot())
+    with pytest.raises(Forbidden):
+        check_usable(OTHER_PERSON, snapshot(source(exposed_secrets=("KEY",))))
+    with pytest.raises(Conflict):
+        check_usable(PERSON, snapshot(state=SnapshotState.REMOVING))
+
+
+def test_snapshot_comes_back_in_its_own_sandbox_alone() -> None:
+    check_fits(snapshot(), source())
+    with pytest.raises(Invalid) as refused:
+        check_fits(snapshot(), source(id=SandboxId("sb_2")))
+    assert refused.value.field == "snapshot"
+
+
+@pytest.mark.parametrize(
+    ("mode", "memory", "promise", "words"),
+    [
+        (FILES, MemoryMode.AUTO, None, "ext.vm can"),
+        (WHOLE, MemoryMode.AUTO, SnapshotPromise(DiskPromise.CRASH), "what runs"),
+        (FILES, MemoryMode.REQUIRED, SnapshotPromise(DiskPromise.CRASH), "ext.vm can"),
+    ],
+)
+def test_what_a_backend_does_not_promise_is_refused(
+    mode: SnapshotMode, memory: MemoryMode, promise: SnapshotPromise | None, words: str
+) -> None:
+    others = {"ext.vm": SnapshotPromise(DiskPromise.CRASH, memory=True)}
+    with pytest.raises(Conflict, match=words):
+        check_promise(promise, mode, memory, backend="ext.x", others=others)
+    with pytest.raises(Conflict, match="no backend of this installation"):
+        check_promise(promise, mode, memory, backend="ext.x", others={})
+    whole = others["ext.vm"]
+    assert check_promise(whole, mode, memory, backend="ext.vm", others={}) == whole
+
+
+REPO = SandboxRepo(
+    "https://git.example/a/b", "fix", "main", "/workspace", began_from="main", lfs_files=2
+)
+
+
+def test_request_is_completed_by_what_the_snapshot_brings() -> None:
+    known = source(
+        repos=(REPO,),
+        agent="codex",
+        env=(("A", "b"),),
+        setup_metadata=SetupMetadata(secret_refs=("KEY",)),
+        instructions="words",
+    )
+    seed = SeedRequest("snap_1", branch="try")
+    asked = seeded_request(OWNER, snapshot(known), CreateSandbox(seed=seed))
+    assert (asked.profile, asked.agent, asked.env) == ("profile.x", "codex", (("A", "b"),))
+    assert [(repo.branch, repo.from_branch, repo.path) for repo in asked.repos] == [
+        ("try", "main", "/workspace")
+    ]
+    assert asked.setup_metadata == SetupMetadata(secret_refs=("KEY",), instructions="words")
+    foreign = seeded_request(OTHER, snapshot(known), CreateSandbox())
+    assert (foreign.env, foreign.setup_metadata.secret_refs) == ((), ())
+    assert foreign.repos[0].branch is None
+    with pytest.raises(Invalid) as refused:
+        seeded_request(OWNER, snapshot(known), CreateSandbox(cwd="/workspace/x"))
+    assert refused.value.field == "cwd"
+
+
+def test_copy_goes_on_with_one_conversation_and_what_is_known_of_its_trees() -> None:
+    known = source(repos=(REPO,), agent="codex@1", agents=(CODEX, CLAUDE, QUIET), instructed=True)
+    made = source(id=SandboxId("sb_new"), repos=(replace(REPO, branch="try", began_from=None),))
+    copy = as_seeded(made, snapshot(known), SeedRequest("snap_1"))
+    assert copy.seed == "snap_1"
+    assert copy.agents == (replace(CODEX, by=None),)
+    assert copy.resuming and copy.instructed
+    assert (copy.repos[0].branch, copy.repos[0].began_from, copy.repos[0].lfs_files) == (
+        "try",
+        "main",
+        2,
+    )
+    fresh = as_seeded(made, snapshot(known), SeedRequest("snap_1", Conversation.FRESH))
+    assert (fresh.agents, fresh.resuming, fresh.instructed) == ((), False, False)
+    assert as_seeded(replace(made, owner=OTHER), snapshot(known), SeedRequest("s")).project is None
+
+
+def test_agent_that_goes_on_is_the_own_one_else_the_last_that_talks() -> None:
+    assert continued(source(agent=None, agents=(CODEX, CLAUDE)), Conversation.CONTINUE) == (CLAUDE,)
+    assert continued(source(agents=(QUIET,)), Conversation.CONTINUE) == ()
+    assert continued(source(agents=(CODEX,)), Conversation.NONE) == ()

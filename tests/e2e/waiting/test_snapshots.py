@@ -1,0 +1,197 @@
+"""Snapshots, restores and forks on the real wall: what comes back, and whose it is."""
+
+import subprocess
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from atoll.testing.server import TestServer
+from tests.e2e.waiting.test_saved_work import mine, ok
+from tests.peers.api import WAIT_SECONDS, Api
+
+__all__ = ["mine"]
+
+UNPROMISED = [
+    ({"mode": "full"}, 409, "no backend of this installation can"),
+    ({"memory": "required"}, 409, "what runs in a sandbox"),
+    ({"name": "No Name"}, 422, "cannot name"),
+]
+
+
+@pytest.fixture(autouse=True)
+def alone(api: Api) -> Iterator[None]:
+    """Each test leaves no sandbox and no snapshot."""
+    yield
+    for sandbox in api.call("GET", "/v1/sandboxes")["sandboxes"]:
+        api.act(sandbox["sandbox_id"], "destroy")
+    for snapshot in api.call("GET", "/v1/snapshots")["snapshots"]:
+        api.call("DELETE", f"/v1/snapshots/{snapshot['snapshot_id']}")
+
+
+def take(api: Api, sandbox: str, **body: Any) -> dict[str, Any]:
+    taken: dict[str, Any] = api.call("POST", f"/v1/sandboxes/{sandbox}/snapshots", json=body)
+    assert taken["state"] == "ready"
+    return taken
+
+
+def ready(api: Api, sandbox: str) -> dict[str, Any]:
+    path = f"/v1/sandboxes/{sandbox}?wait=ready&timeout={WAIT_SECONDS}"
+    told: dict[str, Any] = api.call("GET", path)
+    assert told["state"] == "ready", told
+    return told
+
+
+def git(folder: Path, *words: str) -> str:
+    argv = ["git", "-c", "safe.directory=*", "-C", str(folder), *words]
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+
+
+def refused(api: Api, method: str, path: str, **more: Any) -> httpx.Response:
+    answer = api.client.request(method, path, **more)
+    assert answer.status_code >= 400, answer.text
+    return answer
+
+
+def kept_of(api: Api) -> set[str]:
+    """The names of what is kept on the machine. Those of forks go by themselves."""
+    return {path.name for path in (api.server.home / "boxes" / "snapshots").iterdir()}
+
+
+def seconds_between(earlier: str, later: str) -> float:
+    return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
+
+
+def kinds(api: Api, sandbox: str) -> list[str]:
+    return [event["event_type"] for event in api.events(sandbox)]
+
+
+def test_sandbox_comes_back_as_it_was(api: Api) -> None:
+    sandbox = api.create()["sandbox_id"]
+    api.run(sandbox, "echo one > file; mkdir -p ~/.codex && echo state > ~/.codex/mine")
+    taken = take(api, sandbox, name="first", ttl="2h")
+    assert seconds_between(taken["created_at"], taken["expires_at"]) == 7200
+    assert taken["disk"] == "quiesced"
+    assert 0 < taken["size"] < 10 << 20
+    api.run(sandbox, "echo two > file; rm ~/.codex/mine; echo more > other")
+    before = api.box(sandbox).host_uid
+    told = api.call(
+        "POST",
+        f"/v1/sandboxes/{sandbox}/restore?wait=true&timeout={WAIT_SECONDS}",
+        json={"snapshot": "first"},
+    )
+    assert (told["state"], told["generation"]) == ("ready", 2)
+    assert api.run(sandbox, "cat file ~/.codex/mine; ls") == "one\nstate\nfile\n"
+    assert api.box(sandbox).host_uid != before
+    # What is made of it is its own: the snapshot is what it was, again and again.
+    api.run(sandbox, "echo three > file")
+    api.act(sandbox, "stop")
+    api.act(sandbox, "start")
+    assert api.run(sandbox, "cat file") == "three\n"
+    api.act(sandbox, "recreate")
+    assert api.run(sandbox, "cat file") == "one\n"
+    api.call("DELETE", "/v1/snapshots/first")
+    assert api.run(sandbox, "cat file") == "one\n"
+    api.act(sandbox, "recreate")
+    assert api.run(sandbox, "ls") == ""
+    assert [kind for kind in kinds(api, sandbox) if kind.startswith("snapshot")] == [
+        "snapshot.taken",
+        "snapshot.removed",
+    ]
+
+
+def test_forks_have_the_files_and_are_somebody_else(api: Api) -> None:
+    sandbox = api.create(env={"MINE": "yes"}, name="trunk")["sandbox_id"]
+    api.run(sandbox, "echo one > file; git init -q . && git config user.email a@b && git add . ")
+    body = {"count": 3, "name": "twig"}
+    made = api.call("POST", f"/v1/sandboxes/{sandbox}/fork", json=body)["sandboxes"]
+    assert [each["name"] for each in made] == ["twig-1", "twig-2", "twig-3"]
+    api.run(sandbox, "echo two > file")
+    copies = [ready(api, each["sandbox_id"])["sandbox_id"] for each in made]
+    assert [api.run(copy, "cat file; echo $MINE; hostname") for copy in copies] == [
+        f"one\nyes\ntwig-{number}\n" for number in (1, 2, 3)
+    ]
+    for number, copy in enumerate(copies):
+        api.run(copy, f"echo {number} > file && git add file && git status --porcelain")
+    assert [api.run(copy, "cat file") for copy in (*copies, sandbox)] == [
+        *("0\n", "1\n", "2\n"),
+        "two\n",
+    ]
+    assert len({api.box(each).host_uid for each in (sandbox, *copies)}) == 4
+    assert api.call("GET", "/v1/snapshots")["snapshots"] == []
+
+
+def test_forks_go_on_in_branches_of_their_own(server: TestServer, api: Api, mine: Path) -> None:
+    ok(server, "new", str(mine), "fix", "--detach", "--name", "trunk")
+    trunk = api.sandbox("trunk")["sandbox_id"]
+    api.run(trunk, "echo more > committed; git add . && git commit -qm work; echo left > left")
+    body = {"count": 2, "branch": "try", "name": "twig", "ttl": "3h"}
+    made = api.call("POST", f"/v1/sandboxes/{trunk}/fork", json=body)["sandboxes"]
+    for number, each in enumerate(made, 1):
+        copy = ready(api, each["sandbox_id"])
+        assert [repo["branch"] for repo in copy["repos"]] == [f"try-{number}"]
+        assert seconds_between(copy["created_at"], copy["expires_at"]) == 3 * 3600
+        said = api.run(copy["sandbox_id"], "git branch --show-current; git status --porcelain")
+        assert said == f"try-{number}\n?? left\n"
+        assert api.run(copy["sandbox_id"], "git log -1 --format=%s fix") == "work\n"
+        api.run(copy["sandbox_id"], "git add . && git commit -qm mine")
+    ok(server, "pull", "twig-1", "-C", str(mine))
+    assert git(mine, "log", "-1", "--format=%s", "try-1") == "mine\n"
+    assert api.run(trunk, "git branch --show-current; git log -1 --format=%s") == "fix\nwork\n"
+
+
+def test_new_sandbox_begins_as_a_snapshot_whose_sandbox_is_gone(api: Api) -> None:
+    sandbox = api.create(env={"MINE": "yes"})["sandbox_id"]
+    api.run(sandbox, "echo one > file")
+    api.act(sandbox, "stop")
+    taken = take(api, sandbox, name="kept")
+    assert taken["still_ms"] == 0
+    api.act(sandbox, "destroy")
+    listed = api.call("GET", f"/v1/snapshots?sandbox={sandbox}")["snapshots"]
+    assert [each["snapshot_id"] for each in listed] == [taken["snapshot_id"]]
+    seed = {"snapshot": "kept", "conversation": "none", "branch": "other"}
+    copy = api.create(seed=seed)
+    assert api.run(copy["sandbox_id"], "cat file; echo $MINE") == "one\nyes\n"
+    # Its own sandbox is another one: a restore would have nothing to come back to.
+    path = f"/v1/sandboxes/{copy['sandbox_id']}/restore"
+    answer = refused(api, "POST", path, json={"snapshot": "kept"})
+    assert (answer.status_code, answer.json()["field"]) == (422, "snapshot")
+
+
+@pytest.mark.parametrize(("body", "status", "words"), UNPROMISED)
+def test_what_is_not_promised_is_refused_and_nothing_is_kept(
+    api: Api, body: dict[str, str], status: int, words: str
+) -> None:
+    sandbox, before = api.create()["sandbox_id"], kept_of(api)
+    answer = refused(api, "POST", f"/v1/sandboxes/{sandbox}/snapshots", json=body)
+    assert answer.status_code == status
+    assert words in answer.json()["detail"]
+    assert api.call("GET", f"/v1/snapshots?sandbox={sandbox}")["snapshots"] == []
+    assert kept_of(api) == before
+
+
+def test_what_is_unknown_answers_like_what_is_foreign(api: Api) -> None:
+    sandbox = api.create()["sandbox_id"]
+    for method, path, body in (
+        ("GET", "/v1/snapshots/snap_none", None),
+        ("DELETE", "/v1/snapshots/snap_none", None),
+        ("POST", f"/v1/sandboxes/{sandbox}/restore", {"snapshot": "none"}),
+        ("POST", "/v1/sandboxes", {"seed": {"snapshot": "none"}}),
+        ("POST", "/v1/sandboxes/sb_none/fork", {}),
+    ):
+        assert refused(api, method, path, json=body).status_code == 404
+
+
+def test_fork_that_cannot_be_made_whole_leaves_nothing(api: Api) -> None:
+    sandbox = api.create(name="trunk")["sandbox_id"]
+    taken = api.create(name="twig-2")["sandbox_id"]
+    many, before = len(api.call("GET", "/v1/sandboxes")["sandboxes"]), kept_of(api)
+    path = f"/v1/sandboxes/{sandbox}/fork"
+    assert refused(api, "POST", path, json={"count": 3, "name": "twig"}).status_code == 409
+    assert api.sandbox("twig-2")["sandbox_id"] == taken
+    listed = api.call("GET", "/v1/sandboxes")["sandboxes"]
+    assert len([one for one in listed if one["state"] != "destroying"]) == many
+    assert kept_of(api) == before

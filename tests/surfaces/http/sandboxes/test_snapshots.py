@@ -1,0 +1,107 @@
+"""Routes of snapshots: whose they are, who may use them, and what a copy takes along."""
+
+from dataclasses import replace
+from typing import Any
+
+import httpx
+
+from atoll.domain.ids import SandboxId
+from tests.surfaces.http.team import team_of
+from tests.surfaces.http.world import World
+
+BASE = "/v1/sandboxes"
+
+
+async def made(client: httpx.AsyncClient, **body: Any) -> str:
+    answer = await client.post(f"{BASE}?wait=ready", json=body)
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["sandbox_id"])
+
+
+async def taken(client: httpx.AsyncClient, sandbox: str, **body: Any) -> dict[str, Any]:
+    answer = await client.post(f"{BASE}/{sandbox}/snapshots", json=body)
+    assert answer.status_code == 201, answer.text
+    view: dict[str, Any] = answer.json()
+    return view
+
+
+async def test_copy_of_a_shared_sandbox_is_its_makers_and_takes_no_secret(atoll: World) -> None:
+    team = await team_of(atoll, ada="member", bob="member")
+    async with team.client("ada") as ada, team.client("bob") as bob:
+        key = {
+            "name": "KEY",
+            "value": "canary-0123456789",
+            "kind": "custom",
+            "hosts": ["a.example"],
+        }
+        assert (await ada.post("/v1/secrets", json=key)).status_code == 201
+        setup = {"secret_refs": ["KEY"]}
+        box = await made(ada, name="hers", scope="shared", env={"TOKEN": "t"}, setup_metadata=setup)
+        answer = await bob.post(f"{BASE}/{box}/fork", json={"count": 2})
+        assert answer.status_code == 202, answer.text
+        copies = answer.json()["sandboxes"]
+        own = await ada.post(f"{BASE}/{box}/fork", json={})
+    assert [copy["owner"] for copy in copies] == ["bob", "bob"]
+    assert all(copy["setup_metadata"]["secret_refs"] == [] for copy in copies)
+    assert own.json()["sandboxes"][0]["setup_metadata"]["secret_refs"] == ["KEY"]
+    async with atoll.ground.store.read() as rows:
+        stored = [await rows.sandboxes.get(SandboxId(copy["sandbox_id"])) for copy in copies]
+    assert [sandbox.env for sandbox in stored if sandbox] == [(), ()]
+
+
+async def test_sandbox_that_values_of_secrets_were_put_into_is_copied_for_its_owner_alone(
+    atoll: World,
+) -> None:
+    team = await team_of(atoll, ada="member", bob="member")
+    async with team.client("ada") as ada, team.client("bob") as bob:
+        box = await made(ada, scope="shared")
+        async with atoll.ground.store.begin() as rows:
+            stored = await rows.sandboxes.get(SandboxId(box))
+            assert stored is not None
+            await rows.sandboxes.update(replace(stored, exposed_secrets=("KEY",)))
+        snapshot = (await taken(ada, box))["snapshot_id"]
+        assert (await bob.get(f"/v1/snapshots/{snapshot}")).status_code == 200
+        seeded = await bob.post(BASE, json={"seed": {"snapshot": snapshot}})
+        forked = await bob.post(f"{BASE}/{box}/fork", json={})
+        own = await ada.post(f"{BASE}/{box}/fork", json={})
+    assert (seeded.status_code, forked.status_code, own.status_code) == (403, 403, 202)
+
+
+async def test_snapshots_of_others_are_neither_listed_nor_removed(atoll: World) -> None:
+    team = await team_of(atoll, ada="member", bob="member")
+    async with team.client("ada") as ada, team.client("bob") as bob:
+        closed = await taken(ada, await made(ada, name="closed"), name="one")
+        box = await made(ada, name="open", scope="shared")
+        shared = await taken(ada, box)
+        listed = (await bob.get("/v1/snapshots")).json()["snapshots"]
+        assert [one["snapshot_id"] for one in listed] == [shared["snapshot_id"]]
+        assert (await bob.get(f"/v1/snapshots/{closed['snapshot_id']}")).status_code == 404
+        assert (await bob.get("/v1/snapshots/one")).status_code == 404
+        removed = await bob.delete(f"/v1/snapshots/{shared['snapshot_id']}")
+        took = await bob.post(f"{BASE}/{box}/snapshots", json={})
+        restored = await bob.post(f"{BASE}/{box}/restore", json={"snapshot": shared["snapshot_id"]})
+        assert (removed.status_code, took.status_code, restored.status_code) == (403, 403, 403)
+        assert (await ada.delete("/v1/snapshots/one")).status_code == 204
+        assert (await ada.get("/v1/snapshots/one")).status_code == 404
+
+
+async def test_copy_begins_as_the_snapshot_and_forks_leave_none_in_the_list(atoll: World) -> None:
+    team = await team_of(atoll, ada="member")
+    async with team.client("ada") as ada:
+        box = await made(ada)
+        snapshot = (await taken(ada, box, name="first"))["snapshot_id"]
+        copy = await made(ada, seed={"snapshot": "first"})
+        async with atoll.ground.store.read() as rows:
+            begun = await rows.sandboxes.get(SandboxId(copy))
+        assert begun is not None
+        assert begun.seed == snapshot
+        refused = await ada.post(BASE, json={"seed": {"snapshot": "first"}, "cwd": "/workspace/a"})
+        assert (refused.status_code, refused.json()["field"]) == (422, "cwd")
+        forks = (await ada.post(f"{BASE}/{box}/fork", json={"count": 2})).json()["sandboxes"]
+        for fork in forks:
+            await ada.get(f"{BASE}/{fork['sandbox_id']}?wait=ready")
+        listed = (await ada.get("/v1/snapshots")).json()["snapshots"]
+        assert [one["name"] for one in listed] == ["first"]
+        await atoll.services.snapshots.upkeep.look()
+        async with atoll.ground.store.read() as rows:
+            assert await rows.snapshots.unsettled(atoll.clock.now()) == []
