@@ -28,6 +28,10 @@ from tests.e2e.waiting.test_sleep import (
     test_command_wakes_it_and_finds_its_files,
     test_terminal_comes_back_with_what_it_showed,
 )
+from tests.e2e.waiting.test_snapshots import (
+    test_forks_have_the_files_and_are_somebody_else,
+    test_sandbox_comes_back_as_it_was,
+)
 from tests.peers.api import Api, until
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
 from tests.peers.remains import pids_of, remains, uids_of
@@ -37,8 +41,10 @@ __all__ = [
     "test_command_wakes_it_and_finds_its_files",
     "test_control_plane_killed_while_a_terminal_prints_costs_no_byte",
     "test_destroyed_sandbox_leaves_nothing_on_the_machine",
+    "test_forks_have_the_files_and_are_somebody_else",
     "test_killed_runtime_fails_its_sandbox_within_two_seconds_and_leaves_nothing",
     "test_killed_zygote_is_said_and_the_next_start_cleans_up",
+    "test_sandbox_comes_back_as_it_was",
     "test_sandboxes_nobody_has_written_down_are_ended_at_the_start",
     "test_stop_and_start_keep_workspace_and_agent_state",
     "test_terminal_comes_back_with_what_it_showed",
