@@ -19,6 +19,7 @@ import { commandsOf } from './commands';
 import {
   AccountPage,
   Board,
+  CopyDialog,
   AdminPage,
   CliLogin,
   Compare,
@@ -53,6 +54,7 @@ import { login, logOut, type Login } from './state/login';
 import { goTo, route, type PlainPage, type Route } from './state/route';
 import { connected, followSandboxes, sandboxes } from './state/sandboxes';
 import { t } from './language/t';
+import { copying } from './state/snapshots';
 import { useStore } from './state/store';
 import { tellShade } from './state/theme';
 import { mayOversee, mayWork } from './state/team/rights';
@@ -181,6 +183,7 @@ function Shell() {
       <Attention name={sandbox?.name ?? null} />
       {works && <ComposerDialog />}
       <Merging />
+      <Copying />
       <ProjectDialog />
       <Above over={over} setOver={setOver} place={{ sandbox, list: list ?? [], onAct, onHome }} />
     </div>
@@ -190,7 +193,12 @@ function Shell() {
 /** Whether a dialog that opens from anywhere lies over the page. */
 function useCovered(): boolean {
   const merges = useStore(merging) !== null;
-  return useStore(composing) !== null || merges;
+  const copies = useStore(copying) !== null;
+  return useStore(composing) !== null || merges || copies;
+}
+
+function Copying() {
+  return useStore(copying) === null ? null : <CopyDialog />;
 }
 
 function Merging() {

@@ -45,6 +45,10 @@ export const HomeDialog = later(
   async () => (await import('./components/home/HomeDialog')).HomeDialog,
 );
 
+export const CopyDialog = later(
+  async () => (await import('./components/snapshots/CopyDialog')).CopyDialog,
+);
+
 export const MergeDialog = later(
   async () => (await import('./components/work/MergeDialog')).MergeDialog,
 );

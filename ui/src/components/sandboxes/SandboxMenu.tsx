@@ -4,6 +4,7 @@ import type { Sandbox } from '../../api/types';
 import { t } from '../../language/t';
 import { actsOf, actWords, comesHome, isSettled, type Act } from '../../state/acts';
 import { refusals } from '../../state/refusals';
+import { copying, useMayCopy } from '../../state/snapshots';
 import { useStore } from '../../state/store';
 import { team } from '../../state/team/team';
 import { doWork, workActsOf, workActWords } from '../../state/work/acts';
@@ -78,6 +79,7 @@ function Menu(props: MenuBodyProps) {
         {manages && comesHome(sandbox) && (
           <Entry icon="branch" words={t`Pull`} onChoose={() => onLeave(onHome)} />
         )}
+        <Copies {...props} />
         {manages && shared && isSettled(sandbox) && (
           <Entry icon="person" words={t`Give`} onChoose={() => onLeave(onGive)} />
         )}
@@ -92,6 +94,20 @@ function Menu(props: MenuBodyProps) {
         ))}
         {works && <Entry icon="command" words={t`Commands`} onChoose={() => onLeave(onPalette)} />}
       </div>
+    </>
+  );
+}
+
+/** The ways to copy it, where its backend keeps snapshots. */
+function Copies({ sandbox, manages, works, onLeave }: MenuBodyProps) {
+  const { sandbox_id: id } = sandbox;
+  if (!useMayCopy(sandbox)) return null;
+  const open = (how: 'fork' | 'snapshots') => () =>
+    onLeave(() => copying.set({ sandbox: id, how }));
+  return (
+    <>
+      {works && <Entry icon="fork" words={t`Fork…`} onChoose={open('fork')} />}
+      {manages && <Entry icon="snapshot" words={t`Snapshots…`} onChoose={open('snapshots')} />}
     </>
   );
 }
