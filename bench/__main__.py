@@ -37,6 +37,7 @@ from bench.walls.docker_peer import docker_peer
 from bench.walls.docker_wall import docker_wall
 from bench.walls.link import link
 from bench.walls.route import route
+from bench.walls.snapshots import snapshots
 from bench.workers.workers import workers
 
 CREATES = 25
@@ -197,6 +198,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "exec": exec_true,
     "memory": memory,
     "sleep": sleep,
+    "snapshots": snapshots,
     "agent": agent,
     "restart": restart,
     "broker": broker,

@@ -1,9 +1,11 @@
 """An Atoll of the benchmark's own, with a client that is logged in to it."""
 
+import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import httpx
 
@@ -52,16 +54,37 @@ def _client(host: TestServer) -> httpx.Client:
 
 
 @contextmanager
-def server(env: Mapping[str, str] | None = None, *, profile: str = "") -> Iterator[Server]:
-    """Start, and at the end take everything away. `profile` is a document of its owner's."""
+def server(
+    env: Mapping[str, str] | None = None, *, profile: str = "", boxes_on: Path | None = None
+) -> Iterator[Server]:
+    """Start, and at the end take everything away. `profile` is a document of its owner's;
+    sandboxes' disks lie in the folder `boxes_on`, where it is given."""
     said = {"ATOLL_MAX_SANDBOXES": "2000", **(env or {})}
     with test_server(said, start=False, cold=True) as host:
         if profile:
             (host.home / "profiles").mkdir()
             (host.home / "profiles" / "bench.yaml").write_text(profile)
-        host.start()
-        one = Server(host, _client(host))
-        try:
-            yield one
-        finally:
-            one.api.close()
+        if boxes_on is not None:  # a home has its folders once it was started
+            host.start()
+            host.down()
+        with _bound(host.home / "boxes", boxes_on):
+            host.start()
+            one = Server(host, _client(host))
+            try:
+                yield one
+            finally:
+                one.api.close()
+                host.down()
+
+
+@contextmanager
+def _bound(place: Path, folder: Path | None) -> Iterator[None]:
+    """Have a folder lie at another place."""
+    if folder is None:
+        yield
+        return
+    subprocess.run(["mount", "--bind", str(folder), str(place)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)

@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import BigInteger, Column, Index, Table, Text, and_, func, or_, select
 
 from atoll.adapters.storage.columns import metadata, read_page, to_us
-from atoll.adapters.storage.records import RecordTable, SqlRecords
+from atoll.adapters.storage.records import RecordTable, SqlOwnedRecords
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId, SnapshotId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.snapshots.snapshot import Snapshot
@@ -36,7 +36,7 @@ snapshots = Table(
 _UNSETTLED = (SnapshotState.MAKING.value, SnapshotState.REMOVING.value)
 
 
-class SqlSnapshotRows(SqlRecords[Snapshot, SnapshotId], SnapshotRows):
+class SqlSnapshotRows(SqlOwnedRecords[Snapshot, SnapshotId], SnapshotRows):
     """The `ports.store.snapshots.SnapshotRows` on one connection."""
 
     records = RecordTable(
@@ -54,6 +54,7 @@ class SqlSnapshotRows(SqlRecords[Snapshot, SnapshotId], SnapshotRows):
             "created_us": to_us(snapshot.created_at),
             "expires_us": None if snapshot.expires_at is None else to_us(snapshot.expires_at),
         },
+        order=(snapshots.c.created_us, snapshots.c.id),
     )
 
     async def named(self, org_id: OrgId, owner: PrincipalId, name: str) -> Snapshot | None:

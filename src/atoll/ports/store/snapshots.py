@@ -6,22 +6,11 @@ from typing import Protocol
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId, SnapshotId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.snapshots.snapshot import Snapshot
+from atoll.ports.store.records import OwnedRecords
 
 
-class SnapshotRows(Protocol):
+class SnapshotRows(OwnedRecords[Snapshot, SnapshotId], Protocol):
     """Snapshots, each with the sandbox that it is of."""
-
-    async def put(self, snapshot: Snapshot, /) -> None:
-        """Add a snapshot, or replace the one of its id."""
-        ...
-
-    async def get(self, snapshot_id: SnapshotId, /) -> Snapshot | None:
-        """Return one snapshot."""
-        ...
-
-    async def remove(self, snapshot_id: SnapshotId, /) -> None:
-        """Forget a snapshot; a missing one is not an error."""
-        ...
 
     async def named(self, org_id: OrgId, owner: PrincipalId, name: str) -> Snapshot | None:
         """Return the newest snapshot of this name that a person has."""

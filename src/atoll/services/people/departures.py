@@ -33,6 +33,7 @@ from atoll.services.secrets import Secrets
 from atoll.services.webhooks.log import WEBHOOKS
 from atoll.services.webhooks.webhooks import remove_all
 from atoll.wire.words.approvals import ApprovalState
+from atoll.wire.words.sandboxes import SnapshotState
 
 _MAX_APPROVALS = 10_000
 _log = structlog.get_logger(__name__)
@@ -118,7 +119,7 @@ class Departures:
 
 
 async def _remove_own(rows: Transaction, member: Member) -> None:
-    """Remove what only the member could use: hooks, desktops, and its quota."""
+    """Remove what only the member could use: hooks, desktops, snapshots, and its quota."""
     for hook in await rows.hooks.of(member.org_id, member.id):
         await rows.hooks.remove(hook.id)
     for desktop in await rows.desktops.of(member.org_id, member.id):
@@ -126,4 +127,7 @@ async def _remove_own(rows: Transaction, member: Member) -> None:
             await rows.host_leases.put(replace(lease, state=LeaseState.ENDED))
             await rows.host_offers.clear(lease.key)
         await rows.desktops.remove(desktop.id)
+    for snapshot in await rows.snapshots.of(member.org_id, member.id):
+        # The leader drops what its backend keeps.
+        await rows.snapshots.put(replace(snapshot, state=SnapshotState.REMOVING))
     await rows.quotas.put(member.org_id, member.id, Quota())

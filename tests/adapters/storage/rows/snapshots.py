@@ -69,6 +69,7 @@ async def check_snapshots_are_listed_for_those_who_may_see_them(store: Store) ->
         assert await rows.snapshots.named(PERSONAL_ORG, OWNER, "own") == again
         assert await rows.snapshots.named(PERSONAL_ORG, OWNER, "hidden") is None
         assert await rows.snapshots.count(PERSONAL_ORG, OWNER) == 3
+        assert await rows.snapshots.of(PERSONAL_ORG, OWNER) == [own, newer, hidden, again]
 
 
 async def check_unsettled_snapshots_are_found(store: Store) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 
-from atoll.domain.ids import SandboxId
+from atoll.domain.ids import SandboxId, SnapshotId
 from tests.surfaces.http.team import team_of
 from tests.surfaces.http.world import World
 
@@ -105,3 +105,14 @@ async def test_copy_begins_as_the_snapshot_and_forks_leave_none_in_the_list(atol
         await atoll.services.snapshots.upkeep.look()
         async with atoll.ground.store.read() as rows:
             assert await rows.snapshots.unsettled(atoll.clock.now()) == []
+
+
+async def test_snapshots_of_a_member_who_left_go(atoll: World) -> None:
+    team = await team_of(atoll, ada="member")
+    async with team.client("ada") as ada, team.client() as owner:
+        snapshot = (await taken(ada, await made(ada)))["snapshot_id"]
+        gone = await owner.delete("/v1/organizations/acme/members/ada")
+        assert gone.is_success, gone.text
+    await atoll.services.snapshots.upkeep.look()
+    async with atoll.ground.store.read() as rows:
+        assert await rows.snapshots.get(SnapshotId(snapshot)) is None
