@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import atoll
 from atoll.domain.errors import Invalid
+from atoll.domain.profile.profile import CheckpointRule
 from atoll.domain.profile.route import extension_name
 from atoll.domain.profile.schema import (
     profile_document,
@@ -16,7 +17,7 @@ from atoll.domain.profile.schema import (
     workspace_mode,
 )
 from atoll.wire.words.networks import NetworkMode
-from atoll.wire.words.sandboxes import WorkspaceMode
+from atoll.wire.words.sandboxes import CheckpointEnd, WorkspaceMode
 from atoll.wire.words.terminals import Strictness
 from atoll.wire.words.walls import IsolationLevel
 
@@ -255,3 +256,20 @@ def test_versions_sort_as_semver_says() -> None:
     assert ordered.index("1.0.0-2.x") < ordered.index("1.0.0-alpha") < ordered.index("1.0.0")
     with pytest.raises(Invalid):
         version_key("1.0")
+
+
+def test_checkpoints_are_read_and_written_back() -> None:
+    head = "id: profile.x\nversion: '1.0.0'\nextension: ext.namespaces\n"
+    profile = read_profile(head + "checkpoint: {every: 2h, on: [stop, sleep, stop]}\n")
+    ends = (CheckpointEnd.STOP, CheckpointEnd.SLEEP)
+    assert profile.checkpoint == CheckpointRule(7200, 5, ends)
+    document = profile_document(profile)
+    assert document["checkpoint"] == {"every": "2h", "keep": 5, "on": ["stop", "sleep"]}
+    assert read_profile(json.dumps(document)) == profile
+    only = read_profile(head + "checkpoint: {on: [expire], keep: 2}\n")
+    assert only.checkpoint == CheckpointRule(None, 2, (CheckpointEnd.EXPIRE,))
+    assert read_profile(json.dumps(profile_document(only))) == only
+    assert read_profile(head).checkpoint is None
+    for wrong in ("{}", "{keep: 3}", "{every: 10s}", "{on: [turn]}", "{every: 1h, keep: 51}"):
+        with pytest.raises(Invalid):
+            read_profile(head + f"checkpoint: {wrong}\n")

@@ -11,10 +11,17 @@ import pytest
 
 from atoll.testing.server import TestServer
 from tests.e2e.waiting.test_saved_work import mine, ok
-from tests.peers.api import WAIT_SECONDS, Api
+from tests.peers.api import WAIT_SECONDS, Api, until
 
 __all__ = ["mine"]
 
+KEEPING = """\
+id: profile.keeping
+version: "1.0.0"
+extension: ext.namespaces
+checkpoint: {on: [stop], keep: 2}
+"""
+PROFILES = {"keeping": KEEPING}
 UNPROMISED = [
     ({"mode": "full"}, 409, "no backend of this installation can"),
     ({"memory": "required"}, 409, "what runs in a sandbox"),
@@ -195,3 +202,27 @@ def test_fork_that_cannot_be_made_whole_leaves_nothing(api: Api) -> None:
     listed = api.call("GET", "/v1/sandboxes")["sandboxes"]
     assert len([one for one in listed if one["state"] != "destroying"]) == many
     assert kept_of(api) == before
+
+
+def test_profile_has_snapshots_taken_and_the_newest_kept(api: Api) -> None:
+    sandbox = api.create(profile="keeping")["sandbox_id"]
+    path = f"/v1/snapshots?sandbox={sandbox}"
+    newest: list[str] = []
+    for number in range(3):
+        api.run(sandbox, f"echo {number} > file")
+        api.act(sandbox, "stop")
+        newest.append(ready_after(api, path, newest))
+        api.act(sandbox, "start")
+    kept = until(lambda: api.call("GET", path)["snapshots"], lambda told: len(told) == 2)
+    assert all(one["automatic"] for one in kept)
+    copy = api.create(seed={"snapshot": kept[0]["snapshot_id"]})
+    assert api.run(copy["sandbox_id"], "cat file") == "2\n"
+
+
+def ready_after(api: Api, path: str, seen: list[str]) -> str:
+    """The first snapshot that was not seen before and is ready."""
+    listed = until(
+        lambda: [one for one in api.call("GET", path)["snapshots"] if one["state"] == "ready"],
+        lambda told: bool(told) and told[0]["snapshot_id"] not in seen,
+    )
+    return str(listed[0]["snapshot_id"])

@@ -3699,11 +3699,12 @@ export interface components {
         readonly SnapshotState: "making" | "ready" | "failed" | "removing";
         /**
          * @description A snapshot: whose disk it is, and in which state the files are. `size` is the bytes that they
-         *     take, `still_ms` the time for which whoever wrote inside waited. `agent` is the one whose
-         *     conversation is in it.
+         *     take, `still_ms` the time for which whoever wrote inside waited. `automatic`: the profile had it
+         *     taken. `agent` is the one whose conversation is in it.
          */
         readonly SnapshotView: {
             readonly agent: string | null;
+            readonly automatic: boolean;
             readonly branches: readonly string[];
             readonly created_at: string;
             readonly disk: components["schemas"]["DiskPromise"];

@@ -21,7 +21,7 @@ snapshots = Table(
     Column("sandbox_id", Text, nullable=False),
     Column("name", Text, nullable=False),
     Column("scope", Text, nullable=False),
-    # "fork" for those that no list shows.
+    # "fork" for those that no list shows, "automatic" for those that a profile has taken.
     Column("kind", Text, nullable=False),
     Column("state", Text, nullable=False),
     Column("created_us", BigInteger, nullable=False),
@@ -49,7 +49,7 @@ class SqlSnapshotRows(SqlOwnedRecords[Snapshot, SnapshotId], SnapshotRows):
             "sandbox_id": snapshot.source.id,
             "name": snapshot.name,
             "scope": snapshot.source.scope.value,
-            "kind": "own" if snapshot.forks is None else "fork",
+            "kind": _kind(snapshot),
             "state": snapshot.state.value,
             "created_us": to_us(snapshot.created_at),
             "expires_us": None if snapshot.expires_at is None else to_us(snapshot.expires_at),
@@ -62,7 +62,7 @@ class SqlSnapshotRows(SqlOwnedRecords[Snapshot, SnapshotId], SnapshotRows):
         table = snapshots.c
         rows = await self._all(
             *(table.org_id == org_id, table.owner == owner, table.name == name),
-            table.kind == "own",
+            table.kind != "fork",
             order=(table.created_us.desc(), table.id.desc()),
         )
         return rows[0] if rows else None
@@ -87,12 +87,17 @@ class SqlSnapshotRows(SqlOwnedRecords[Snapshot, SnapshotId], SnapshotRows):
         table = snapshots.c
         rows = select(table.body, table.created_us, table.id).where(
             table.org_id == org_id,
-            table.kind == "own",
+            table.kind != "fork",
             or_(table.owner == owner, table.scope == Scope.SHARED.value),
         )
         if sandbox_id is not None:
             rows = rows.where(table.sandbox_id == sandbox_id)
         return await read_page(self._connection, rows, page, decode=self.records.decode)
+
+    async def automatic(self, sandbox_id: SandboxId) -> list[Snapshot]:
+        """See the port."""
+        table = snapshots.c
+        return await self._all(table.sandbox_id == sandbox_id, table.kind == "automatic")
 
     async def unsettled(self, before: datetime) -> list[Snapshot]:
         """See the port."""
@@ -100,3 +105,9 @@ class SqlSnapshotRows(SqlOwnedRecords[Snapshot, SnapshotId], SnapshotRows):
         stuck = and_(table.state.in_(_UNSETTLED), table.created_us <= moment)
         over = or_(table.expires_us <= moment, table.kind == "fork")
         return await self._all(or_(stuck, over), order=(table.id,))
+
+
+def _kind(snapshot: Snapshot) -> str:
+    if snapshot.forks is not None:
+        return "fork"
+    return "automatic" if snapshot.automatic else "own"

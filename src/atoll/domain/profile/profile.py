@@ -11,7 +11,14 @@ from atoll.domain.network.network import Network
 from atoll.domain.routes.policy import DEFAULT_EXTENSION, RoutePolicy
 from atoll.domain.tools.rule import ProfileTools
 from atoll.domain.wall.resources import NO_LIMITS, Resources
-from atoll.wire.words.sandboxes import Access, IdleAction, Scope, WakePolicy, WorkspaceMode
+from atoll.wire.words.sandboxes import (
+    Access,
+    CheckpointEnd,
+    IdleAction,
+    Scope,
+    WakePolicy,
+    WorkspaceMode,
+)
 from atoll.wire.words.terminals import Strictness
 from atoll.wire.words.walls import IsolationLevel
 
@@ -73,6 +80,16 @@ class Ttl:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointRule:
+    """The snapshots that are taken by themselves: after each `every_seconds` in which it was used,
+    and after these ends. The newest `keep` of them are kept."""
+
+    every_seconds: int | None = None
+    keep: int = 5
+    ends: tuple[CheckpointEnd, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Setup:
     """The set-up of a sandbox.
 
@@ -120,6 +137,7 @@ class Profile:
     installation's. `resume_agents`: agents that ran when it stopped are resumed when it starts.
     `softlock`: whom an agent's lock stops while the agent works. `mcp`: the tools that its agents
     are given. `idle_action`: what comes after `ttl.idle_stop_seconds`; `wake`: who wakes it then.
+    `checkpoint`: the snapshots that are taken by themselves, None for none.
     """
 
     id: str
@@ -145,6 +163,7 @@ class Profile:
     resume_agents: bool = True
     idle_action: IdleAction = IdleAction.STOP
     wake: WakePolicy = WakePolicy.ACCESS
+    checkpoint: CheckpointRule | None = None
     softlock: Strictness = Strictness.OWNER
     description: str = ""
     cost_class: str = "self-hosted"

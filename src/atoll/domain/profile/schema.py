@@ -18,6 +18,7 @@ from atoll.domain.profile.network import (
     safety_document,
 )
 from atoll.domain.profile.profile import (
+    CheckpointRule,
     Placement,
     Profile,
     Reach,
@@ -34,9 +35,19 @@ from atoll.domain.profile.yaml_fields import Fields, choice, matching, read_numb
 from atoll.domain.profile.yaml_tree import Node, read_tree
 from atoll.domain.wall.environment import read_env
 from atoll.domain.wall.resources import Resources
-from atoll.wire.words.sandboxes import Access, IdleAction, Scope, WakePolicy, WorkspaceMode
+from atoll.wire.words.sandboxes import (
+    Access,
+    CheckpointEnd,
+    IdleAction,
+    Scope,
+    WakePolicy,
+    WorkspaceMode,
+)
 from atoll.wire.words.terminals import Strictness
 from atoll.wire.words.walls import IsolationLevel
+
+MAX_CHECKPOINTS = 50
+LEAST_CHECKPOINT_SECONDS = 60
 
 _ID = re.compile(r"profile\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _VERSION = re.compile(
@@ -113,6 +124,7 @@ def read_profile(document: str) -> Profile:
         resume_agents=fields.switch("resume_agents", True),
         idle_action=fields.choice("idle_action", IdleAction.STOP),
         wake=fields.choice("wake", WakePolicy.ACCESS),
+        checkpoint=_checkpoint(fields.take("checkpoint")),
         softlock=fields.choice("softlock", Strictness.OWNER),
         description=fields.text("description", ""),
         cost_class=_cost_class(metadata),
@@ -120,9 +132,8 @@ def read_profile(document: str) -> Profile:
         labels=metadata.pairs("labels") if metadata else (),
         mcp=read_tools(fields.part("mcp")),
     )
-    if metadata:
-        metadata.done()
-    fields.done()
+    for part in (metadata, fields) if metadata else (fields,):
+        part.done()
     return profile
 
 
@@ -142,10 +153,7 @@ def profile_document(profile: Profile) -> dict[str, Json]:
         "workspace": _workspace_document(profile.workspace),
         "ttl": _ttl_document(profile.ttl),
         "resources": dict(asdict(profile.resources)),
-        "setup": {
-            "instructions": profile.setup.instructions,
-            "secret_refs": [*profile.setup.secret_refs],
-        },
+        "setup": _setup_document(profile.setup),
         "placement": {
             "prefer": [*profile.placement.prefer],
             "fallback": [*profile.placement.fallback],
@@ -160,6 +168,7 @@ def profile_document(profile: Profile) -> dict[str, Json]:
         "resume_agents": profile.resume_agents,
         "idle_action": profile.idle_action.value,
         "wake": profile.wake.value,
+        "checkpoint": _checkpoint_document(profile.checkpoint),
         "softlock": profile.softlock.value,
         "mcp": tools_document(profile.mcp),
         "metadata": {
@@ -187,6 +196,21 @@ def _ttl_document(ttl: Ttl) -> dict[str, Json]:
         "idle_stop": None if stop is None else spell_duration(stop),
         "warning": spell_duration(ttl.warning_seconds),
         "retention": spell_duration(ttl.retention_seconds),
+    }
+
+
+def _setup_document(setup: Setup) -> dict[str, Json]:
+    return {"instructions": setup.instructions, "secret_refs": [*setup.secret_refs]}
+
+
+def _checkpoint_document(rule: CheckpointRule | None) -> Json:
+    if rule is None:
+        return None
+    every = rule.every_seconds
+    return {
+        "every": None if every is None else spell_duration(every),
+        "keep": rule.keep,
+        "on": [end.value for end in rule.ends],
     }
 
 
@@ -248,6 +272,23 @@ def _ttl(node: Node | None) -> Ttl:
     if ttl.default_seconds > ttl.max_seconds:
         raise node.wrong("has a default longer than its max")
     return ttl
+
+
+def _checkpoint(node: Node | None) -> CheckpointRule | None:
+    if node is None:
+        return None
+    part = Fields(node)
+    rule = CheckpointRule(
+        every_seconds=part.seconds("every", None),
+        keep=part.whole("keep", least=1, most=MAX_CHECKPOINTS) or CheckpointRule().keep,
+        ends=tuple(dict.fromkeys(part.items("on", lambda word: choice(word, CheckpointEnd)))),
+    )
+    part.done()
+    if rule.every_seconds is None and not rule.ends:
+        raise node.wrong("needs `every` or `on`")
+    if rule.every_seconds is not None and rule.every_seconds < LEAST_CHECKPOINT_SECONDS:
+        raise node.wrong(f"has an `every` below {LEAST_CHECKPOINT_SECONDS} seconds")
+    return rule
 
 
 def _resources(part: Fields | None) -> Resources:

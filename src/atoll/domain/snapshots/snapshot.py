@@ -24,7 +24,7 @@ class Snapshot:
     - `expires_at`: when it is removed, None for never.
     - `forks`: the sandboxes that a fork makes of it. It is theirs alone: no list shows it, and it
       goes once they have begun.
-    - `reason`: why it failed.
+    - `reason`: why it failed. `automatic`: its sandbox's profile had it taken.
     """
 
     id: SnapshotId
@@ -39,6 +39,7 @@ class Snapshot:
     size: int = 0
     still_ms: int = 0
     reason: str | None = None
+    automatic: bool = False
     forks: tuple[SandboxId, ...] | None = None
 
     @property

@@ -17,7 +17,7 @@ class SnapshotRows(OwnedRecords[Snapshot, SnapshotId], Protocol):
         ...
 
     async def count(self, org_id: OrgId, owner: PrincipalId) -> int:
-        """Return how many a person has, without those of forks."""
+        """Return how many a person has taken, without those of forks and of profiles."""
         ...
 
     async def page(
@@ -30,6 +30,10 @@ class SnapshotRows(OwnedRecords[Snapshot, SnapshotId], Protocol):
     ) -> RowPage[Snapshot]:
         """Return a page of those that a person may see, newest first: their own, and those of
         sandboxes that were shared in the organization; without those of forks."""
+        ...
+
+    async def automatic(self, sandbox_id: SandboxId) -> list[Snapshot]:
+        """Return those that the profile of a sandbox had taken, oldest first."""
         ...
 
     async def unsettled(self, before: datetime) -> list[Snapshot]:

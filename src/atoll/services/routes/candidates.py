@@ -36,6 +36,7 @@ SILENT_FOR = timedelta(seconds=30)
 NOT_LINKED = "no machine of yours is linked, and a desktop is there while its person links it"
 WORKERS_ALONE = "a desktop takes workers, and no other sandbox"
 WALL_ALONE = "a desktop keeps no more of a profile than its isolation"
+_NO_SNAPSHOTS = "it keeps no snapshots, which the profile's `checkpoint` asks for"
 _NOT_HERE = "this Atoll does not have it: its setting `extensions` names those that it has"
 _NO_HOSTS = ((PLACEMENT, "its machines are rented, and none has a name"),)
 _NO_COMPOSE = tuple((field, "it runs no compose file") for field in sorted(COMPOSE_FIELDS))
@@ -156,9 +157,8 @@ class Candidates:
             able = extension.capabilities()
         except AtollError as err:
             return [Candidate(name, unavailable=err.message)]
-        base = _able(name, able)
-        if isinstance(extension, JudgesProfiles):
-            base = replace(base, lacking=tuple(extension.lacks(placing.demanded)))
+        lacking = (*_lacks(extension, placing), *_lacks_snapshots(able, placing))
+        base = replace(_able(name, able), lacking=lacking)
         if able.needs_key and not await pays_for(rows, extension.name, placing.sandbox):
             return [replace(base, region=able.regions[0], obstacles=(no_key(extension.name),))]
         if able.host_kind is None:
@@ -287,3 +287,15 @@ def _on(base: Candidate, host: Host | None, order: int) -> Candidate:
     region = host.region or (LOCAL if host.kind is HostKind.LOCAL else "")
     price = base.cost_per_hour if host.cost_per_hour is None else host.cost_per_hour
     return replace(base, host=host.name, region=region, order=order, cost_per_hour=price)
+
+
+def _lacks(extension: Extension, placing: Placing) -> Sequence[str]:
+    if isinstance(extension, JudgesProfiles):
+        return extension.lacks(placing.demanded)
+    return ()
+
+
+def _lacks_snapshots(able: Capabilities, placing: Placing) -> Sequence[str]:
+    if placing.profile.checkpoint is None or able.snapshots is not None:
+        return ()
+    return (_NO_SNAPSHOTS,)

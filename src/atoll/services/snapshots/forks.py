@@ -14,6 +14,7 @@ from atoll.domain.snapshots.beginning import continued
 from atoll.domain.snapshots.snapshot import Snapshot, check_usable
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.snapshots.schedule import SnapshotSchedule
 from atoll.services.snapshots.snapshots import SnapshotRequest, Snapshots, SnapshotUpkeep
 from atoll.wire.words.sandboxes import MAX_FORKS, AgentMode, Conversation, Scope
 
@@ -49,6 +50,7 @@ class SnapshotServices:
     snapshots: Snapshots
     forks: "Forks"
     upkeep: SnapshotUpkeep
+    schedule: SnapshotSchedule
 
 
 class Forks:

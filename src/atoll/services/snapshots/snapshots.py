@@ -54,6 +54,7 @@ class SnapshotRequest:
     ttl_seconds: int | None = None
     mode: SnapshotMode = SnapshotMode.FILESYSTEM
     memory: MemoryMode = MemoryMode.AUTO
+    automatic: bool = False
 
 
 class Snapshots:
@@ -84,6 +85,17 @@ class Snapshots:
         sandbox = await self._sandboxes.get(caller, ref)
         if not for_forks:
             check_may_manage(caller, sandbox)
+        return await self.take_of(sandbox, request, caller, for_forks=for_forks)
+
+    async def take_of(
+        self,
+        sandbox: Sandbox,
+        request: SnapshotRequest,
+        caller: Principal,
+        *,
+        for_forks: bool = False,
+    ) -> Snapshot:
+        """Do the same for a caller who may; who that is was judged before."""
         check_not_gone(sandbox, "kept as a snapshot")
         await self._examine(sandbox)
         promise = self._promise(sandbox, request)
@@ -99,12 +111,13 @@ class Snapshots:
                 for_forks=for_forks,
             )
             held = await rows.snapshots.count(made.org_id, made.owner)
-            if held >= MAX_SNAPSHOTS and not for_forks:
+            if held >= MAX_SNAPSHOTS and not (for_forks or request.automatic):
                 raise LimitReached(
                     f"{held} snapshots are kept for this person, which is the most: remove one "
                     "(`atoll snapshot rm`)",
                     code="limit_reached",
                 )
+            made = replace(made, automatic=request.automatic)
             await rows.snapshots.put(made)
         if self._ground.leadership.leads:
             return await self.keep(made, caller)

@@ -157,6 +157,14 @@ class SnapshotState(StrEnum):
     REMOVING = "removing"
 
 
+class CheckpointEnd(StrEnum):
+    """An end after which a snapshot is taken by itself."""
+
+    STOP = "stop"
+    SLEEP = "sleep"
+    EXPIRE = "expire"
+
+
 class SnapshotMode(StrEnum):
     """The part of a sandbox that a snapshot keeps: its files, or all that runs in it, too."""
 

@@ -49,10 +49,10 @@ from atoll.services.previews.previews import Previews, PreviewServices, PreviewW
 from atoll.services.previews.visits import Visits
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.consumers import Consumers
-from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets import Secrets
 from atoll.services.settings import ServiceSettings
 from atoll.services.snapshots.forks import Forks, SnapshotServices
+from atoll.services.snapshots.schedule import SnapshotSchedule
 from atoll.services.snapshots.snapshots import Snapshots, SnapshotUpkeep
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
@@ -124,7 +124,7 @@ def build_application(
         replication=build_replication(ground, own.exchange),
         dashboards=dashboards_of(ground, within, access, own.exchange, terminals),
         webhooks=build_webhooks(ground, ports.vault, own.webhooks),
-        snapshots=build_snapshots(ground, sandboxes, ports),
+        snapshots=build_snapshots(ground, within, ports),
         hooks=Hooks(ground, ports.vault, access.owners, access.logins),
         drive=drive_of(ground, within, calls, library, ports, events=events),
         previews=build_previews(ground, within, access, tenancy),
@@ -331,11 +331,17 @@ def build_previews(
     return PreviewServices(previews, visits, PreviewWatch(ground, previews), own)
 
 
-def build_snapshots(ground: Ground, sandboxes: Sandboxes, ports: SandboxPorts) -> SnapshotServices:
-    """Return the use cases on snapshots and forks."""
-    snapshots = Snapshots(ground, sandboxes, ports.extensions)
-    forks = Forks(ground, snapshots, sandboxes)
-    return SnapshotServices(snapshots, forks, SnapshotUpkeep(ground, snapshots))
+def build_snapshots(
+    ground: Ground, within: SandboxServices, ports: SandboxPorts
+) -> SnapshotServices:
+    """Return the use cases on snapshots and forks, and what the leader does for them."""
+    snapshots = Snapshots(ground, within.sandboxes, ports.extensions)
+    return SnapshotServices(
+        snapshots,
+        Forks(ground, snapshots, within.sandboxes),
+        SnapshotUpkeep(ground, snapshots),
+        SnapshotSchedule(ground, within.directory, snapshots),
+    )
 
 
 def build_secrets(

@@ -332,6 +332,7 @@ def _leading(services: "Application", settings: "ControlSettings") -> "Sequence[
         services.webhooks.worker.run,
         services.previews.watch.run,
         services.snapshots.upkeep.run,
+        services.snapshots.schedule.run,
         services.review.pull_watch.run,
         services.request_watch.run,
         services.workers.driver.run,

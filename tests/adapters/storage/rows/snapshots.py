@@ -54,14 +54,18 @@ async def check_snapshots_are_listed_for_those_who_may_see_them(store: Store) ->
     async with store.begin() as rows:
         for one in (own, newer, again, shared, hidden, foreign):
             await rows.snapshots.put(one)
+        by_profile = snapshot("auto", 7, owner=OTHER, automatic=True)
+        await rows.snapshots.put(by_profile)
     page = PageQuery(2)
     async with store.read() as rows:
+        assert await rows.snapshots.automatic(own.source.id) == [by_profile]
         first = await rows.snapshots.page(PERSONAL_ORG, OWNER, page)
         assert list(first.rows) == [again, shared]
         second = await rows.snapshots.page(PERSONAL_ORG, OWNER, PageQuery(9, first.following))
         assert list(second.rows) == [newer, own]
         theirs = await rows.snapshots.page(PERSONAL_ORG, OTHER, PageQuery(9))
-        assert list(theirs.rows) == [shared]
+        assert list(theirs.rows) == [by_profile, shared]
+        assert await rows.snapshots.count(PERSONAL_ORG, OTHER) == 1
         none = await rows.snapshots.page(
             PERSONAL_ORG, OWNER, PageQuery(9), sandbox_id=SandboxId("sb_else")
         )

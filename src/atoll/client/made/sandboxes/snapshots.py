@@ -23,8 +23,8 @@ Conversation = Literal["continue", "fresh", "none"]
 
 class Snapshot(Shape):
     """A snapshot: whose disk it is, and in which state the files are. `size` is the bytes that
-    they take, `still_ms` the time for which whoever wrote inside waited. `agent` is the one
-    whose conversation is in it."""
+    they take, `still_ms` the time for which whoever wrote inside waited. `automatic`: the
+    profile had it taken. `agent` is the one whose conversation is in it."""
 
     snapshot_id = fields.text()
     name = fields.text()
@@ -37,6 +37,7 @@ class Snapshot(Shape):
     host = fields.text()
     size = fields.number()
     still_ms = fields.number()
+    automatic = fields.flag()
     agent = fields.text()
     branches = fields.texts()
     created_at = fields.text()

@@ -44,8 +44,8 @@ class SnapshotBody(Request):
 
 class SnapshotView(Answer):
     """A snapshot: whose disk it is, and in which state the files are. `size` is the bytes that they
-    take, `still_ms` the time for which whoever wrote inside waited. `agent` is the one whose
-    conversation is in it."""
+    take, `still_ms` the time for which whoever wrote inside waited. `automatic`: the profile had it
+    taken. `agent` is the one whose conversation is in it."""
 
     snapshot_id: str
     name: str
@@ -58,6 +58,7 @@ class SnapshotView(Answer):
     host: str
     size: int
     still_ms: int
+    automatic: bool
     agent: str | None
     branches: list[str]
     created_at: str

@@ -146,6 +146,7 @@ class SandboxServices:
     boundary: NetworkBoundary
     checks: AgentChecks
     journals: Journals
+    directory: Directory
 
 
 def build_lifecycle(
@@ -311,6 +312,7 @@ def build_sandboxes(
         boundary=cycle.policies.boundary,
         checks=checks,
         journals=journals,
+        directory=directory,
     )
 
 
