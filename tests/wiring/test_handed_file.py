@@ -105,8 +105,9 @@ def test_settings_that_others_may_have_written_hand_nothing_over(tmp_path: Path)
     assert hand_over_named(tmp_path, os.geteuid(), {}) == {}
 
 
+ENDINGS = ("_secret_file", "_credentials", "_credentials_file", "_key")
+
+
 def test_every_setting_that_names_a_private_file_is_known() -> None:
-    alike = {
-        name for name in setting_names() if name.endswith(("_secret_file", "_credentials", "_key"))
-    }
+    alike = {name for name in setting_names() if name.endswith(ENDINGS)}
     assert alike - {"master_key", "previous_keys"} == NAMED - {"client_secret_file"}
