@@ -9,7 +9,7 @@ import fcntl
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _CLAIMS: list[socket.socket] = []
@@ -50,9 +50,13 @@ def claim_person() -> int:
 
 
 def free_port() -> int:
-    """Return a port of the loopback on which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
+    """Return a port of the loopback on which nobody listens, nor will before its test does. One
+    that the kernel chose goes to the next that asks for any, a connection among them, as soon as it
+    is closed. So this is below those that it chooses, and claimed."""
+    while True:
+        port = 20_000 + claim("port", 10_000)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 @contextmanager

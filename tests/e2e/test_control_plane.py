@@ -5,14 +5,13 @@ import json
 import os
 import re
 import signal
-import socket
 import ssl
 import stat
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, ExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -21,6 +20,7 @@ import httpx
 import pytest
 
 from atoll.testing.server import test_server
+from tests.claims import free_port
 from tests.peers.certificate import own_certificate
 
 LINK = re.compile(r"Log in within 10 minutes: (http\S+)/#login=(\S+)")
@@ -309,14 +309,8 @@ def test_wrong_tls_files_stop_the_start_with_a_sentence(
     assert "Traceback" not in done.stderr
 
 
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        made = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [each.getsockname()[1] for each in made]
-
-
 def test_up_listens_where_file_variable_and_flag_say_in_this_order() -> None:
-    in_file, by_variable, by_flag = _free_ports(3)
+    in_file, by_variable, by_flag = free_port(), free_port(), free_port()
     with test_server(start=False) as server:
         (server.home / "config.toml").write_text(f"port = {in_file}\n")
         server.start(None)

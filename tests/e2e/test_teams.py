@@ -22,6 +22,7 @@ import httpx
 import pytest
 
 from atoll.wiring.host import LocalHost
+from tests.claims import free_port
 from tests.peers.databases.postgres import PostgresServer
 from tests.peers.identity.oidc_provider import confirmed
 from tests.places import ROOT
@@ -109,11 +110,7 @@ def answers(port: int) -> None:
 
 def free_ports() -> dict[str, str]:
     """The guide's ports with free ones."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in PORTS]
-    found = {one: str(each.getsockname()[1]) for one, each in zip(PORTS, sockets, strict=True)}
-    for each in sockets:
-        each.close()
-    return found
+    return {one: str(free_port()) for one in PORTS}
 
 
 @contextmanager

@@ -52,8 +52,10 @@ def behind(tmp_path: Path) -> Iterator[tuple[TestServer, str]]:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     env = {"ATOLL_PUBLIC_URL": url, "ATOLL_TRUSTED_PROXIES": "127.0.0.1"}
-    with test_server(env) as server, caddy(tmp_path, port, server.url.partition("//")[2]):
-        yield server, url
+    with test_server(env, start=False) as server:
+        server.start(free_port())  # a test starts it there once more
+        with caddy(tmp_path, port, server.url.partition("//")[2]):
+            yield server, url
 
 
 async def until_ready(api: httpx.AsyncClient) -> None:

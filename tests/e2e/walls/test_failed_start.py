@@ -15,6 +15,7 @@ import pytest
 from atoll.testing.server import TestServer, atoll_command
 from atoll.zygote.host.home import Home
 from atoll.zygote.wall import hierarchies
+from tests.claims import free_port
 from tests.e2e.walls.test_rootless import person
 from tests.peers.api import until
 
@@ -71,9 +72,9 @@ def failed(home: Path, *words: str) -> str:
 
 def test_start_on_a_port_that_is_taken_leaves_nothing_and_the_next_one_works(home: Path) -> None:
     with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
+        port = free_port()
+        other.bind(("127.0.0.1", port))
         other.listen()
-        port = other.getsockname()[1]
         assert "choose another with --port" in failed(home, "--port", str(port))
     for host in ("192.0.2.77", "nowhere.invalid"):
         said = failed(home, "--host", host)

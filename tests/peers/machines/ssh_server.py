@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.claims import claim_uid
+from tests.claims import claim_uid, free_port
 
 USER = "atollssh"
 STARTED_SECONDS = 20.0
@@ -140,10 +140,7 @@ class SshServer:
 @contextmanager
 def ssh_server(folder: Path, engine: Path | None = None) -> Iterator[SshServer]:
     """Yield a server whose files are in a folder that its user may enter."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = SshServer(folder, port, engine=engine)
+    server = SshServer(folder, free_port(), engine=engine)
     server.home.mkdir()
     server.start()
     try:

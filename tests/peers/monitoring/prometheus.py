@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -15,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.claims import free_port
 
 START_SECONDS = 60.0
 POLL_SECONDS = 0.05
@@ -76,8 +77,7 @@ def prometheus(target: str, *, rules: Path | None = None, token: str = "") -> It
     authorization = f"authorization: {{credentials: {token}}}" if token else ""
     config = folder / "prometheus.yml"
     config.write_text(_CONFIG.format(rules=rules or "", authorization=authorization, target=target))
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     argv = (
         "prometheus",
         f"--config.file={config}",
