@@ -150,6 +150,22 @@ def test_forks_go_on_in_branches_of_their_own(server: TestServer, api: Api, mine
     assert api.run(trunk, "git branch --show-current; git log -1 --format=%s") == "fix\nwork\n"
 
 
+def test_pushes_that_were_held_are_no_matter_of_a_copy(
+    server: TestServer, api: Api, mine: Path
+) -> None:
+    ok(server, "new", str(mine), "fix", "--detach", "--name", "trunk")
+    trunk = api.sandbox("trunk")["sandbox_id"]
+    api.run(trunk, "echo more > more; git add . && git commit -qm work && git push -q origin fix")
+    assert len(api.call("GET", f"/v1/sandboxes/{trunk}/pushes")["pushes"]) == 1
+    body = {"name": "twig"}
+    made = api.call("POST", f"/v1/sandboxes/{trunk}/fork", json=body)["sandboxes"]
+    copy = ready(api, made[0]["sandbox_id"])["sandbox_id"]
+    assert api.call("GET", f"/v1/sandboxes/{copy}/pushes")["pushes"] == []
+    assert api.run(copy, "git log -1 --format=%s held/fix") == "work\n"
+    assert "atoll pull twig --pushed" in api.run(copy, "git push origin HEAD 2>&1")
+    assert len(api.call("GET", f"/v1/sandboxes/{trunk}/pushes")["pushes"]) == 1
+
+
 def test_new_sandbox_begins_as_a_snapshot_whose_sandbox_is_gone(api: Api) -> None:
     sandbox = api.create(env={"MINE": "yes"})["sandbox_id"]
     api.run(sandbox, "echo one > file")

@@ -10,6 +10,7 @@ from typing import Final
 import structlog
 
 from atoll.domain.errors import AtollError
+from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM
 from atoll.domain.profile.profile import CheckpointRule
 from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
@@ -19,7 +20,12 @@ from atoll.services.lifecycle.directory import Directory
 from atoll.services.snapshots.snapshots import SnapshotRequest, Snapshots
 from atoll.wire.words.sandboxes import CheckpointEnd, State
 
-LOOK_EVERY: Final = timedelta(seconds=15)
+LOOK_EVERY: Final = timedelta(seconds=1)
+"""At what this process knows: an end must not be over before it is seen."""
+
+ASK_AGAIN: Final = timedelta(seconds=30)
+"""The store about a sandbox that has not changed."""
+
 AFTER_FAILURE: Final = timedelta(minutes=5)
 
 _log = structlog.get_logger(__name__)
@@ -32,7 +38,7 @@ class SnapshotSchedule:
         self._ground = ground
         self._directory = directory
         self._snapshots = snapshots
-        self._failed: dict[str, datetime] = {}
+        self._settled: dict[SandboxId, tuple[datetime | None, datetime]] = {}
 
     async def run(self) -> None:
         """Look at intervals, until cancelled."""
@@ -46,17 +52,26 @@ class SnapshotSchedule:
 
     async def look(self) -> None:
         """Take every snapshot that is due, and drop those beyond what is kept."""
-        now = self._ground.clock.now()
         ruled = [each for each in self._directory.known() if each.profile.checkpoint is not None]
+        known = {each.id for each in ruled}
+        self._settled = {id_: at for id_, at in self._settled.items() if id_ in known}
         for sandbox in ruled:
-            if self._failed.get(sandbox.id, now) > now:
+            if self._is_settled(sandbox):
                 continue
+            again = ASK_AGAIN
             try:
                 await self._look_at(sandbox)
-                self._failed.pop(sandbox.id, None)
             except AtollError as error:
-                self._failed[sandbox.id] = now + AFTER_FAILURE
+                again = AFTER_FAILURE
                 _log.warning("checkpoint_not_taken", sandbox=sandbox.id, reason=error.message)
+            self._settled[sandbox.id] = (_change_of(sandbox), self._ground.clock.now() + again)
+
+    def _is_settled(self, sandbox: Sandbox) -> bool:
+        """Return whether a sandbox was looked at lately, and has come to no other end since."""
+        if sandbox.id not in self._settled:
+            return False
+        change, until = self._settled[sandbox.id]
+        return change == _change_of(sandbox) and self._ground.clock.now() < until
 
     async def _look_at(self, known: Sandbox) -> None:
         async with self._ground.store.read() as rows:
@@ -74,6 +89,11 @@ class SnapshotSchedule:
     async def _drop_oldest(self, taken: list[Snapshot], keep: int) -> None:
         for snapshot in taken[:-keep]:
             await self._snapshots.drop(snapshot, SYSTEM)
+
+
+def _change_of(sandbox: Sandbox) -> datetime | None:
+    """Return when an ended sandbox last changed. One that runs changes with each use."""
+    return None if sandbox.state in RUNNING else sandbox.updated_at
 
 
 def is_due(sandbox: Sandbox, rule: CheckpointRule, newest: datetime | None, now: datetime) -> bool:

@@ -21,6 +21,7 @@ from atoll.ports.agents import OfferedAgent
 from atoll.services.provisioning.bring_up import BringUp
 from atoll.services.provisioning.inside_agents import InsideAgents, Layers, admits, is_inside
 from atoll.services.provisioning.seeds import config_of, lay_agents, write_files
+from atoll.services.provisioning.steps.workspace import is_new_copy
 from atoll.wire.contract.agents import OpenAgentBody, list_agents, open_agent
 from atoll.wire.contract.screens import KeptScreen
 from atoll.wire.words.sandboxes import TaskState
@@ -183,8 +184,8 @@ async def _resume_agents(up: BringUp) -> None:
 
 def _first_prompt(sandbox: Sandbox) -> str | None:
     """Return the words that the agent of a copy goes on with: its task."""
-    task, begins = sandbox.task, sandbox.seed is not None and sandbox.ready_at is None
-    return task.prompt if begins and task and task.state is TaskState.WAITING else None
+    task = sandbox.task if is_new_copy(sandbox) else None
+    return task.prompt if task and task.state is TaskState.WAITING else None
 
 
 async def _resume(

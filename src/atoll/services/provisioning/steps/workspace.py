@@ -28,6 +28,20 @@ mkdir -p -- "$1"
     seconds=20.0,
 )
 
+# $1 folder
+_LET_GO = Script(
+    "let go of pushes that were held",
+    r"""
+cd -- "$1" && [ -d .git/atoll ] && [ ! -L .git/atoll ] || exit 0
+if [ -d .git/atoll/pushed.git ]; then
+  git -c core.hooksPath=/dev/null fetch -q --no-tags .git/atoll/pushed.git \
+    '+refs/heads/*:refs/remotes/held/*' || exit
+fi
+rm -rf .git/atoll
+""",
+    seconds=60.0,
+)
+
 # $1 folder  $2 branch
 _GO_ON = Script(
     "begin the branch of a copy",
@@ -86,6 +100,19 @@ class WorkspaceTrees:
         up.sandbox = replace(up.sandbox, repos=repos)
 
 
+class CopiedPushes:
+    """Pushes that were held for the owner of the sandbox that a copy was: no owner of the copy is
+    asked about them. Their commits stay, as those of a remote `held`."""
+
+    async def run(self, up: BringUp) -> None:
+        """Make place for those of the copy. Raises nothing."""
+        if is_new_copy(up.sandbox):
+            for repo in up.sandbox.repos:
+                outcome = await run_inside(up.client, _LET_GO, (repo.path,))
+                if outcome.code:
+                    up.report(f"{repo.path} keeps pushes of its source: {outcome.said}")
+
+
 class CopiedBranches:
     """The branches of a sandbox that begins as a snapshot: each repository goes on in its own."""
 
@@ -94,7 +121,7 @@ class CopiedBranches:
         Raises nothing: a tree in which git is in the middle of something stays as it is, and the
         log says so."""
         sandbox = up.sandbox
-        if sandbox.seed is None or sandbox.ready_at is not None:
+        if not is_new_copy(sandbox):
             return
         for repo in sandbox.repos:
             outcome = await run_inside(up.client, _GO_ON, (repo.path, repo.branch))
@@ -122,6 +149,11 @@ class StartFolder:
             raise Failed(f"{sandbox.cwd} is no folder of this sandbox: nothing can start there.")
         if outcome.code:
             raise Failed(f"{sandbox.cwd} cannot be used as the start folder: {outcome.said}")
+
+
+def is_new_copy(sandbox: Sandbox) -> bool:
+    """Return whether a sandbox begins as a snapshot, and was never ready before."""
+    return sandbox.seed is not None and sandbox.ready_at is None
 
 
 def _to_be_filled(sandbox: Sandbox, *, fresh: bool) -> bool:

@@ -15,6 +15,7 @@ from atoll.services.provisioning.steps.task import TaskStart
 from atoll.services.provisioning.steps.wall import BackendRequest, Mounts, Wall
 from atoll.services.provisioning.steps.workspace import (
     CopiedBranches,
+    CopiedPushes,
     ReadOnlyTrees,
     StartFolder,
     WorkspaceTrees,
@@ -43,6 +44,7 @@ def bring_up_steps(
         # Behind it: the policy is in force before anything of the caller's runs.
         PolicyInForce(policies),
         OwnAgentCheck(),
+        CopiedPushes(),
         WorkspaceTrees(workspaces),
         CopiedBranches(),
         StartFolder(),
