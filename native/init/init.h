@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 enum { VERSION = 1, MAX_PACKET = 65536, MAX_FDS = 32, MAX_DOORS = 8, MAX_SLOTS = 4096 };
-enum { EXEC = 1, PTY = 2, SIGNAL = 3, OPEN = 4, LEFT = 5 };
+enum { EXEC = 1, PTY = 2, SIGNAL = 3, OPEN = 4, LEFT = 5, GROWTH = 6 };
 enum { READY = 64, STARTED = 65, FAILED = 66, EXITED = 67, FDS = 68, DONE = 69, KIN = 70 };
 enum { STEP_CHDIR = 1, STEP_EXEC = 2, STEP_OTHER = 3, STEP_DOOR = 4 };
 enum { FLAG_TTY = 1, FLAG_MEMFD = 2, FLAG_LEAD = 4 };
@@ -85,6 +85,11 @@ int supervise(const struct counted *most);
  * the slots that are init's own; -1 with errno. And how many timers, events and polls are open */
 int watch_slab(const struct slot *slots);
 long count_objects(void);
+
+/* growth.c: takes the page by which somebody outside tells that the kernel's memory grew; and that
+ * somebody, who returns an exit status when nobody is left to tell it to */
+void share_growth(struct packet *in);
+int tell_growth(pid_t parent);
 
 /* pty.c, serve.c */
 void open_pty(struct world *world, struct packet *in);

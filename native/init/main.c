@@ -5,7 +5,8 @@
  *   init [--root DIR] list|stat|mkdir|move|remove|commit|tar|untar|watch|search|dial|total|listening …
  *   init ask operator|check|sudo -- ARGV…
  *   init mcp [--flat] | mcp call TOOL [JSON|-] | mcp list
- *   init enter UID PID CWD -- ARGV…   (by the zygote, outside) */
+ *   init enter UID PID CWD -- ARGV…   (by the zygote, outside)
+ *   init tell-growth PARENT           (the same) */
 #define _GNU_SOURCE
 #include "init.h"
 #include <errno.h>
@@ -150,6 +151,8 @@ int main(int argc, char **argv)
 		return mcp(argc - 2, argv + 2);
 	if (argc > 2 && !strcmp(argv[1], "enter"))
 		return enter_sandbox(argc - 2, argv + 2);
+	if (argc > 2 && !strcmp(argv[1], "tell-growth"))
+		return tell_growth((pid_t)atol(argv[2]));
 	for (i = 1; i + 1 < argc && !strncmp(argv[i], "--", 2); i += 2) {
 		if (!strcmp(argv[i], "--control-fd"))
 			chosen.control = atoi(argv[i + 1]);

@@ -173,6 +173,9 @@ static void answer(struct world *world, struct packet *in)
 	case LEFT:
 		list_left(world, in->head.tag);
 		break;
+	case GROWTH:
+		share_growth(in);
+		break;
 	default:
 		reply(world->control, FAILED, in->head.tag, ENOSYS, STEP_OTHER);
 	}

@@ -1,9 +1,10 @@
 /* What programs inside hold of the kernel's memory that no control group counts and no filter can
  * bound: locks on files, objects behind open files, sockets, and connections that nobody accepts.
  *
- * Once a second all is counted, and at once where one number of the machine grew: it is read four
- * times a second. More often would hold up others, since who reads /proc/locks has every lock of
- * the machine wait. Whoever holds too much is killed. */
+ * All is counted at once where one number of the machine grew, which somebody outside tells
+ * (growth.c), and every four seconds in any case. Where nobody tells, the number is read four times
+ * a second, and all is counted once a second. Counting takes a fifth of the time at most, or little:
+ * who reads /proc/locks has every lock of the machine wait. Whoever holds too much is killed. */
 #define _GNU_SOURCE
 #include "init.h"
 #include "slab.h"
@@ -22,8 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 250, SOON_MS = 50, COUNT_MS = 1000 };
-enum { STACK_BYTES = 262144, GROWN_KIB = 4096, READING_MS = 500 };
+enum { LOOK_MS = 250, SOON_MS = 50, SOONEST_MS = 5, COUNT_MS = 1000, TOLD_MS = 4000 };
+enum { STACK_BYTES = 262144, READING_MS = 500, REST_FACTOR = 4 };
 enum { MOST_LOCKS = 10000, FEW_LOCKS = 1000, MOST_FILES = 131072, SMALL_TABLE = 256 };
 /* Before Linux 6.12 an accepted socket counts as nobody's. */
 enum { MOST_SOCKETS = 16384 };
@@ -367,27 +368,47 @@ static int count_everything(struct room *room)
 	return ended + end_unaccepted(room);
 }
 
+/* Returns whether memory grew, after some time at most. `held` is what it was, in KiB; where it just
+ * grew it is looked at soon again, since what grew may grow on. */
+static int wait_for_growth(long *held, int just_grew)
+{
+	int grown = await_growth(TOLD_MS);
+	long now;
+
+	if (grown >= 0)
+		return grown;
+	rest_untold(just_grew ? SOON_MS : LOOK_MS);
+	now = number_of("/proc/meminfo", "SUnreclaim:");
+	grown = now >= *held + GROWN_KIB;
+	if (grown || now < *held)
+		*held = now;
+	return grown;
+}
+
+/* Returns whether somebody was killed: those that are left may hold too much, too. */
+static int count_and_rest(struct room *room)
+{
+	long begun = milliseconds(), pause;
+	int ended = count_everything(room);
+
+	madvise(room, sizeof *room, MADV_DONTNEED);
+	pause = (milliseconds() - begun) * REST_FACTOR;
+	rest(pause < SOONEST_MS ? SOONEST_MS : pause < SOON_MS ? pause : SOON_MS);
+	return ended > 0;
+}
+
 static void *look(void *room)
 {
-	struct timespec pause = {0, 0};
 	long held = number_of("/proc/meminfo", "SUnreclaim:"), counted = milliseconds();
-	int again = 0;
+	int grown = 0;
 
 	for (;;) {
-		long now = number_of("/proc/meminfo", "SUnreclaim:");
-		int grown = now >= held + GROWN_KIB;
-
-		if (now < held)
-			held = now;
-		if (again || grown || milliseconds() >= counted + COUNT_MS) {
-			/* What grew may grow on; and those that are left may hold too much, too. */
-			again = count_everything(room) > 0;
-			madvise(room, sizeof(struct room), MADV_DONTNEED);
-			held = now;
+		if (grown || milliseconds() >= counted + COUNT_MS) {
+			while (count_and_rest(room))
+				;
 			counted = milliseconds();
 		}
-		pause.tv_nsec = (again || grown ? SOON_MS : LOOK_MS) * 1000000L;
-		nanosleep(&pause, NULL);
+		grown = wait_for_growth(&held, grown);
 	}
 	return NULL;
 }

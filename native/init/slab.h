@@ -1,10 +1,12 @@
-/* What the counting of kernel memory shares: slab.c, unaccepted.c. */
+/* What the counting of kernel memory shares: slab.c, unaccepted.c, growth.c. */
 #ifndef ATOLL_SLAB_H
 #define ATOLL_SLAB_H
 
 #include <stddef.h>
 #include <sys/types.h>
 
+/* The kernel's memory by so much more is a reason to count. */
+enum { GROWN_KIB = 4096 };
 enum { MOST_HOLDERS = 16384, MOST_LISTENERS = 16384 };
 /* A name of 4,096 bytes, each of which may be spelled in four. */
 enum { MOST_TEXT = 20480 };
@@ -54,6 +56,12 @@ long number_of(const char *path, const char *word); /* after a word at the begin
 void add_holder(struct holders *to, pid_t pid, long count);
 int end_holders(struct holders *who, long most);
 void each_process(struct room *room, void (*visit)(struct room *room, const char *pid));
+
+/* growth.c: waits for at most so long; whether memory grew since the last call, -1 at once where
+ * nobody tells */
+int await_growth(long ms);
+void rest_untold(long ms); /* or until somebody is there to tell */
+void rest(long ms);
 
 /* unaccepted.c: ends who has too many connections that nobody accepts; how many were ended, or are
  * just ending */

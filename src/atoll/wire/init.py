@@ -38,6 +38,7 @@ class Op(IntEnum):
     SIGNAL = 3
     OPEN = 4
     LEFT = 5
+    GROWTH = 6
     READY = 64
     STARTED = 65
     FAILED = 66
@@ -201,6 +202,12 @@ def encode_left(tag: int) -> bytes:
     return HEADER.pack(Op.LEFT, tag, 0, 0)
 
 
+def encode_growth() -> bytes:
+    """Return a GROWTH: beside it goes one descriptor, of the page by which somebody outside tells
+    that the kernel's memory grew. Nothing answers it."""
+    return HEADER.pack(Op.GROWTH, 0, 0, 0)
+
+
 def encode_open(tag: int, path: bytes, *, flags: int, mode: int) -> bytes:
     """Return an OPEN beneath init's root; answered by FDS with one file. Raises ValueError for
     NUL."""
@@ -237,7 +244,9 @@ def _reply(op: Op, tag: int, a: int, b: int, packet: bytes) -> Reply:
             return Fds(tag)
         case Op.DONE:
             return Done(tag, errno=a)
-        case Op.EXEC | Op.PTY | Op.SIGNAL | Op.OPEN | Op.LEFT | Op.KIN:  # pragma: no branch
+        case (
+            Op.EXEC | Op.PTY | Op.SIGNAL | Op.OPEN | Op.LEFT | Op.GROWTH | Op.KIN
+        ):  # pragma: no branch
             # mypy proves that this is exhaustive; the caller has read a list of processes already.
             raise ValueError("a request where an answer belongs")
 

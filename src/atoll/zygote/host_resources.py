@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from atoll.ports.runtime_boot import Stand
 from atoll.wire.zygote.messages import Wall as WallKind
 from atoll.zygote.disk.storage import Storage
+from atoll.zygote.host.growth import GrowthTeller
 from atoll.zygote.host.home import Home
 from atoll.zygote.host.own_settings import OwnSettings
 from atoll.zygote.host.shared_memory import SharedMemory
@@ -42,6 +43,7 @@ class HostResources:
     control_uid: int
     serve_runtime: ServeRuntime
     confinement: Confinement
+    growth: GrowthTeller
     shared_memory: SharedMemory = field(default_factory=SharedMemory)
     settings: OwnSettings = field(default_factory=OwnSettings)
     root: bool = field(default_factory=lambda: os.geteuid() == 0)

@@ -31,6 +31,7 @@ from atoll.zygote.disk.roots import unprivileged_overlays
 from atoll.zygote.disk.snapshots import remove_unfinished
 from atoll.zygote.disk.storage import Storage
 from atoll.zygote.host.children import TERMINATIONS, Loop
+from atoll.zygote.host.growth import GrowthTeller
 from atoll.zygote.host.home import TRAVERSABLE_MODE, Home, traversal_mode
 from atoll.zygote.host.own_settings import read_own_settings
 from atoll.zygote.host.shared_memory import SharedMemory
@@ -93,7 +94,10 @@ def run(
     shared_memory = SharedMemory(wanted=settings.share_memory)
     confined = plan_confinement(home.root)
     parts = (programs, groups, storage, control_uid, serve_runtime, confined)
-    host = HostResources(home, *parts, shared_memory, settings, subordinates=_subordinates(home))
+    growth = GrowthTeller(programs.init_file)
+    host = HostResources(
+        home, *parts, growth, shared_memory, settings, subordinates=_subordinates(home)
+    )
     uids = Reserve(Counter(home.boxes / "next-uid"))
     loop = Loop()
     server: ZygoteServer

@@ -92,7 +92,7 @@ def run_child(host: HostResources, request: StartRequest) -> None:
     try:
         foreign = request.wait_seconds is not None
         machine = host.storage.engine_mounts.descriptors if foreign else set()
-        detach({request.report.fileno(), *machine, *host.namespaces})
+        detach({request.report.fileno(), *machine, *host.namespaces, host.growth.readable})
         set_title("pooled" if request.for_pool else "starting")
         host.serve_runtime(_build(host, request))
         code = 0
@@ -334,6 +334,9 @@ def _finish_wall(
         kernel.resume_root()
     built = pending.wait()
     degraded = built.degraded
+    if not isinstance(pending.control, LinkBoot):
+        host.growth.share(pending.control)
+    os.close(host.growth.readable)
     if built.processes:
         ptys = request.start.limits.ptys or devpts.DEFAULT_PTYS
         degraded += _limit_terminals(built.processes[0], ptys)

@@ -88,12 +88,18 @@ class Starts:
             for_pool=for_pool,
             disk_uid=entry.record.disk_uid,
         )
+        host.growth.join(self.loop)
+
+        def finish(status: int) -> None:
+            host.growth.leave()
+            ended(status)
+
         entry.child = self.loop.fork(
             lambda channel: run_child(host, start_request(channel)),
             lambda packet, fds: self._handle_packet(
                 entry, packet, fds, handle_report=handle_report
             ),
-            ended,
+            finish,
         )
         found = record.process(entry.child.pid)
         entry.record = msgspec.structs.replace(
