@@ -19,11 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { LOOK_MS = 250, SOON_MS = 50, SOONEST_MS = 5, COUNT_MS = 1000, TOLD_MS = 4000 };
+enum { FEW_MORE = 128, LIMITS = 3 };
 enum { STACK_BYTES = 262144, READING_MS = 500, REST_FACTOR = 4 };
 enum { MOST_LOCKS = 10000, FEW_LOCKS = 1000, MOST_FILES = 131072, SMALL_TABLE = 256 };
 /* Before Linux 6.12 an accepted socket counts as nobody's. */
@@ -349,20 +351,22 @@ static int end_directories(struct room *room)
 	return end_holders(&room->holders, MOST_DIRECTORIES);
 }
 
-static int count_everything(struct room *room)
+/* `held` becomes the number of all things there are. */
+static int count_everything(struct room *room, long *held)
 {
-	long most, opened, files;
+	long most, opened, files, sockets = count_sockets();
 	int ended;
 
 	room->holders.total = room->holders.known = 0;
 	most = count_locks(&room->holders);
+	*held = room->holders.total + sockets;
 	ended = end_holders(&room->holders, most);
 	opened = number_of("/proc/sys/fs/file-nr", "");
 	room->many_files = opened < 0 || opened > MOST_FILES;
 	each_process(room, count_files);
 	files = room->holders.total;
-	ended += end_holders(&room->holders,
-	                     count_sockets() > MOST_SOCKETS ? MOST_SOCKETS : MOST_FILES);
+	*held += files;
+	ended += end_holders(&room->holders, sockets > MOST_SOCKETS ? MOST_SOCKETS : MOST_FILES);
 	if (files > MOST_DIRECTORIES)
 		ended += end_directories(room);
 	return ended + end_unaccepted(room);
@@ -385,24 +389,51 @@ static int wait_for_growth(long *held, int just_grew)
 	return grown;
 }
 
-/* Returns whether somebody was killed: those that are left may hold too much, too. */
+/* Returns whether somebody was killed: those that are left may hold too much, too. Rests after it:
+ * longest where it is others that grow, or one sandbox could keep the inits of all busy. */
 static int count_and_rest(struct room *room)
 {
-	long begun = milliseconds(), pause;
-	int ended = count_everything(room);
+	static long before;
+	long begun = milliseconds(), pause = SOON_MS, held;
+	int ended = count_everything(room, &held);
 
 	madvise(room, sizeof *room, MADV_DONTNEED);
-	pause = (milliseconds() - begun) * REST_FACTOR;
+	if (ended || held > before + FEW_MORE)
+		pause = (milliseconds() - begun) * REST_FACTOR;
+	before = held;
 	rest(pause < SOONEST_MS ? SOONEST_MS : pause < SOON_MS ? pause : SOON_MS);
 	return ended > 0;
+}
+
+/* What is needed to look: descriptors and memory. Programs inside have our uid, and may lower the
+ * limits of any process of it where no filter refuses that (prlimit(2)). */
+static void read_limits(struct rlimit *limits)
+{
+	getrlimit(RLIMIT_NOFILE, limits);
+	getrlimit(RLIMIT_AS, limits + 1);
+	getrlimit(RLIMIT_DATA, limits + 2);
+}
+
+static void end_if_blinded(const struct rlimit *since)
+{
+	struct rlimit now[LIMITS];
+
+	read_limits(now);
+	if (!memcmp(now, since, sizeof now))
+		return;
+	kill(-1, SIGKILL);
+	_exit(1);
 }
 
 static void *look(void *room)
 {
 	long held = number_of("/proc/meminfo", "SUnreclaim:"), counted = milliseconds();
+	struct rlimit limits[LIMITS];
 	int grown = 0;
 
+	read_limits(limits);
 	for (;;) {
+		end_if_blinded(limits);
 		if (grown || milliseconds() >= counted + COUNT_MS) {
 			while (count_and_rest(room))
 				;

@@ -56,6 +56,7 @@ def test_other_requests_have_their_numbers_in_the_header() -> None:
     assert init.encode_signal(2, 15, tree=True) == init.HEADER.pack(3, 2, 15, 1)
     assert init.encode_signal(2, 2, tree=False) == init.HEADER.pack(3, 2, 2, 0)
     assert init.encode_left(4) == init.HEADER.pack(5, 4, 0, 0)
+    assert init.encode_growth() == init.HEADER.pack(6, 0, 0, 0)
     assert init.encode_open(3, b"a/b", flags=1, mode=0o600) == (
         init.HEADER.pack(4, 3, 1, 0o600) + b"a/b\0"
     )

@@ -98,6 +98,15 @@ BOUNDED = {
 table of files shared with a process and with a thread. What passes fails in the kernel: addresses
 are wrong, and flags miss others."""
 
+ON_INIT = {
+    "prlimit64": ((99, 0), (0, 1, 2, 3, 4)),
+    "sched_setaffinity": ((0, 0), (0, 1, 2, 3, 4)),
+    "sched_setattr": ((0, 0), (0, 1, 2, 3, 4)),
+    "sched_setparam": ((0,), (0, 1, 2, 3, 4)),
+    "sched_setscheduler": ((99, 0), (0, 1, 2, 3, 4)),
+}
+"""Arguments that the kernel refuses whoever is named first: init, its two threads, and others."""
+
 NAMESPACES = (0x20000, *(1 << bit for bit in range(25, 31)))
 
 
@@ -150,6 +159,7 @@ def judged(call: dict[str, int]) -> Iterator[Row]:
         for flag in NAMESPACES:
             yield f"clone flags={flag:#x}{mark}", call["clone"], (high | flag | 17, 0, 0, 0, 0)
     yield from bounded(call)
+    yield from on_init(call)
     for persona in (0xFFFFFFFF, 0, 0x0040000, 0x0400000):
         yield f"personality {persona:#x}", call["personality"], (persona,)
 
@@ -160,6 +170,17 @@ def bounded(call: dict[str, int]) -> Iterator[Row]:
         for args in BOUNDED[name]:
             padded = (args[1], args[0]) if "select" in name else args
             yield f"{name} {args[-1]:#x}", call[name], padded
+
+
+def on_init(call: dict[str, int]) -> Iterator[Row]:
+    """Of calls on another process, where that is init."""
+    for mark, high in (("", 0), (" high", HIGH)):
+        for name, (rest, tasks) in ON_INIT.items():
+            for task in tasks:
+                yield f"{name} task={task}{mark}", call[name], (task | high, *rest)
+        for which, who in ((0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (2, 0), (2, 1000)):
+            row = f"setpriority which={which} who={who}{mark}"
+            yield row, call["setpriority"], (which | high, who | high, 0)
 
 
 def modes(column: int) -> Iterator[Row]:

@@ -101,6 +101,26 @@ what an open file may hold; PR_SET_VMA, whose names of
 memory no control group counts.
 """
 
+INIT_TASKS = (1, 2, 3)
+ON_TASKS = {
+    "prlimit64": 0,
+    "sched_setaffinity": 0,
+    "sched_setattr": 0,
+    "sched_setparam": 0,
+    "sched_setscheduler": 0,
+    "setpriority": 1,
+}
+"""The calls refused on `INIT_TASKS`: call -> the argument that names a task (the first, but for
+setpriority).
+
+They would take from init, which has the same uid, its open files or its turn, and so keep it from
+counting. Init is process 1, and its threads are 2 and 3 (in a container of Docker they have other
+numbers).
+"""
+
+PRIO_USER = 2
+"""The first argument of setpriority(2) that names every process of a uid: refused, too."""
+
 PERSONALITIES = (0, 0xFFFFFFFF)
 """The default personality, and the query for the present one; others switch off address
 randomisation."""
@@ -219,6 +239,12 @@ JUDGED: dict[str, tuple[int, int | None]] = {
     "fsetxattr": (190, 7),
     "fcntl": (72, 25),
     "prctl": (157, 167),
+    "prlimit64": (302, 261),
+    "sched_setaffinity": (203, 122),
+    "sched_setattr": (314, 274),
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
+    "setpriority": (141, 140),
 }
 """The calls that an argument decides on: name -> (x86_64 number, aarch64 number)."""
 

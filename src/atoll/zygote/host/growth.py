@@ -17,6 +17,9 @@ from atoll.wire import init as wire
 from atoll.zygote.host.children import Child, Loop, describe_end, detach
 
 PAGE_BYTES = 4096
+FIRST_TURN = -20
+"""The nice value of who may not wait for its turn (sched(7))."""
+
 _PAGE_FD = 3
 _READABLE_MODE = 0o400
 """A descriptor of a memfd can be opened anew by whoever may: nobody but us, and never to write."""
@@ -67,9 +70,18 @@ class GrowthTeller:
         os.execve(self.program, (str(self.program), "tell-growth", str(parent)), {})  # noqa: S606  an argv list of ours
 
     def _handle_end(self, status: int) -> None:
-        assert self._child is not None
-        os.close(self._child.pidfd)
+        if self._child is not None:
+            os.close(self._child.pidfd)
         self._child = None
         if self._sandboxes:
             text = f"zygote: the teller of kernel memory {describe_end(status)}: inits read it"
             print(text, file=sys.stderr, flush=True)
+
+
+def favour_counting(init_pid: int) -> None:
+    """Let the threads of an init, which count and decide, run before the programs beside them: many
+    busy programs would keep them from their turn. Its first thread stays as it is, since programs
+    inherit from it. Raises `OSError`."""
+    threads = {int(task.name) for task in Path(f"/proc/{init_pid}/task").iterdir()}
+    for thread in threads - {init_pid}:
+        os.setpriority(os.PRIO_PROCESS, thread, FIRST_TURN)

@@ -32,6 +32,7 @@ from atoll.zygote.disk.safe_open import open_below
 from atoll.zygote.disk.storage import DiskOrder, enter_private_mounts
 from atoll.zygote.host import kernel
 from atoll.zygote.host.children import detach
+from atoll.zygote.host.growth import favour_counting
 from atoll.zygote.host.home import BoxPlaces
 from atoll.zygote.host.title import set_title
 from atoll.zygote.host_resources import HostResources
@@ -341,6 +342,8 @@ def _finish_wall(
         ptys = request.start.limits.ptys or devpts.DEFAULT_PTYS
         degraded += _limit_terminals(built.processes[0], ptys)
         degraded += _bound_network(built.processes[0])
+        if host.root:
+            degraded += _favour_counting(built.processes[0])
     if built.processes and not host.root and request.wait_seconds is None:
         degraded += bound_inotify(built.processes[0])
     pids = (os.getpid(), *built.processes)
@@ -373,6 +376,14 @@ def _bound_network(init_pid: int) -> tuple[str, ...]:
         network_settings.bound_network(init_pid)
     except OSError as err:
         return (f"network: {err}",)
+    return ()
+
+
+def _favour_counting(init_pid: int) -> tuple[str, ...]:
+    try:
+        favour_counting(init_pid)
+    except OSError as err:
+        return (f"kernel memory: init counts it late beside busy programs: {err}",)
     return ()
 
 

@@ -16,12 +16,15 @@ from atoll.domain.wall.system_calls import (
     COUNTED,
     CREATING_FLAGS,
     DATAGRAM,
+    INIT_TASKS,
     INTERNET,
     INVALID,
     JUDGED,
     NEWEST_KNOWN,
+    ON_TASKS,
     OPENS,
     PERSONALITIES,
+    PRIO_USER,
     SET_ID_BITS,
     SETS_MODE,
     SOCKET_FLAGS,
@@ -166,6 +169,7 @@ def _judge_arguments(program: FilterProgram, *, debug: bool, counted: bool) -> N
     for name, (argument, values) in INVALID.items():
         program.label(name)
         deny_each(program, argument, values, "invalid")
+    _judge_tasks(program)
     program.label("personality")
     program.load(argument_offset(0))
     for persona in PERSONALITIES:
@@ -173,6 +177,21 @@ def _judge_arguments(program: FilterProgram, *, debug: bool, counted: bool) -> N
     program.go("denied")
     program.label("allowed")
     program.give(ALLOW)
+
+
+def _judge_tasks(program: FilterProgram) -> None:
+    for name in ON_TASKS.keys() - {"setpriority"}:
+        program.label(name)
+    program.load(argument_offset(0))
+    program.go("task")
+    program.label("setpriority")
+    program.load(argument_offset(0))
+    program.if_equal(PRIO_USER, "denied")
+    program.load(argument_offset(1))
+    program.label("task")
+    for task in INIT_TASKS:
+        program.if_equal(task, "denied")
+    program.go("allowed")
 
 
 def _judge_lone_files(program: FilterProgram, *, debug: bool) -> None:

@@ -17,11 +17,14 @@ from atoll.domain.wall.system_calls import (
     ABSENT,
     BITS_REFUSED,
     CREATING_FLAGS,
+    INIT_TASKS,
     INVALID,
     JUDGED,
     KNOWN,
+    ON_TASKS,
     OPENS,
     PERSONALITIES,
+    PRIO_USER,
     SET_ID_BITS,
     SETS_MODE,
     SOCKET_FLAGS,
@@ -101,7 +104,20 @@ def _checked_calls(*, debug: bool) -> Iterator[tuple[str, list[_Argument]]]:
         yield from ((name, [_Argument(index, *cube)]) for cube in all_but(values))
     for persona in PERSONALITIES:
         yield "personality", [_Argument(0, ALL_BITS, persona)]
+    yield from _calls_on_others()
     yield from _socket_options()
+
+
+def _calls_on_others() -> Iterator[tuple[str, list[_Argument]]]:
+    # Two bits tell PRIO_PROCESS, PRIO_PGRP and PRIO_USER apart; the kernel refuses the others.
+    kinds = [_Argument(0, *cube) for cube in all_but((PRIO_USER,), bits=2)]
+    for name, index in ON_TASKS.items():
+        for cube in all_but(INIT_TASKS):
+            others = _Argument(index, *cube)
+            if name == "setpriority":
+                yield from ((name, [kind, others]) for kind in kinds)
+            else:
+                yield name, [others]
 
 
 def _socket_options() -> Iterator[tuple[str, list[_Argument]]]:
