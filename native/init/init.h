@@ -81,10 +81,11 @@ struct counted {
 
 int supervise(const struct counted *most);
 
-/* slab.c: ends, as pid 1, programs that hold too much of what only counting bounds, but not those of
- * the slots that are init's own; -1 with errno. And how many timers, events and polls are open */
-int watch_slab(const struct slot *slots);
+/* slab.c: ends, as pid 1, programs that hold too much of what only counting bounds. How many timers,
+ * events and polls are open. And whose processes are init's own, and left out of both */
+void watch_slab(void) __attribute__((noreturn));
 long count_objects(void);
+void spare_slots(const struct slot *slots);
 
 /* growth.c: takes the page by which somebody outside tells that the kernel's memory grew; and that
  * somebody, who returns an exit status when nobody is left to tell it to */

@@ -11,6 +11,8 @@
 #include "init.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,13 +24,18 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { EXIT_NOBODY = 69 }; /* sysexits.h: EX_UNAVAILABLE */
+enum { STACK_BYTES = 1048576, EXIT_NOBODY = 69 }; /* sysexits.h: EX_UNAVAILABLE */
 
 struct options {
 	int control, doors[MAX_DOORS], door_count;
 	long nproc, files;
 	struct counted counted;
 	const char *root, *connect;
+};
+
+struct order {
+	const struct options *chosen;
+	struct world *world;
 };
 
 /* In a container nobody can hand us a descriptor: we go and fetch the control socket. */
@@ -97,9 +104,48 @@ static void announce(const struct options *chosen, int control)
 		close(listeners[--count]);
 }
 
+/* Everything but the count: what takes requests, and starts programs. */
+static void *work(void *order)
+{
+	const struct options *chosen = ((struct order *)order)->chosen;
+	struct world *world = ((struct order *)order)->world;
+
+	/* Before the next line, after which /proc/self is root's. */
+	if (chosen->counted.netlink >= 0 && supervise(&chosen->counted) < 0)
+		fail(world->control, STEP_OTHER);
+	prctl(PR_SET_DUMPABLE, 0);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	umask(0);
+	world->root = open(chosen->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (world->root < 0)
+		fail(world->control, STEP_OTHER);
+	announce(chosen, world->control);
+	serve(world);
+}
+
+/* The count is what the first thread does: by its number, 1, a filter keeps programs from it, and it
+ * may get a better turn, which programs do not inherit. */
+static void count_and_work(struct order *order)
+{
+	pthread_attr_t small;
+	pthread_t thread;
+
+	/* No addresses of 64 MiB for its thread: what is forked later would be as large. */
+#ifdef M_ARENA_MAX
+	mallopt(M_ARENA_MAX, 1);
+#endif
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, STACK_BYTES);
+	errno = pthread_create(&thread, &small, work, order);
+	if (errno)
+		fail(order->world->control, STEP_OTHER);
+	watch_slab();
+}
+
 static void be_init(struct options *chosen)
 {
 	struct world world = {.nproc = chosen->nproc, .files = chosen->files};
+	struct order order = {chosen, &world};
 	struct rlimit own;
 
 	/* Commands of this uid may have that many descriptors on their way: ours must still go. */
@@ -126,18 +172,11 @@ static void be_init(struct options *chosen)
 	                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (world.slots == MAP_FAILED)
 		fail(world.control, STEP_OTHER);
-	/* Before the next line, after which /proc/self is root's. */
-	if (chosen->counted.netlink >= 0 &&
-	    (watch_slab(world.slots) < 0 || supervise(&chosen->counted) < 0))
-		fail(world.control, STEP_OTHER);
-	prctl(PR_SET_DUMPABLE, 0);
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	umask(0);
-	world.root = open(chosen->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (world.root < 0)
-		fail(world.control, STEP_OTHER);
-	announce(chosen, world.control);
-	serve(&world);
+	spare_slots(world.slots);
+	/* As another process than 1, not all that is seen in /proc is ours to count. */
+	if (chosen->counted.netlink >= 0 && getpid() == 1)
+		count_and_work(&order);
+	work(&order);
 }
 
 int main(int argc, char **argv)

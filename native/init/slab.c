@@ -12,8 +12,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +24,7 @@
 
 enum { LOOK_MS = 250, SOON_MS = 50, SOONEST_MS = 5, COUNT_MS = 1000, TOLD_MS = 4000 };
 enum { FEW_MORE = 128, LIMITS = 3 };
-enum { STACK_BYTES = 262144, READING_MS = 500, REST_FACTOR = 4 };
+enum { READING_MS = 500, REST_FACTOR = 4 };
 enum { MOST_LOCKS = 10000, FEW_LOCKS = 1000, MOST_FILES = 131072, SMALL_TABLE = 256 };
 /* Before Linux 6.12 an accepted socket counts as nobody's. */
 enum { MOST_SOCKETS = 16384 };
@@ -425,12 +423,21 @@ static void end_if_blinded(const struct rlimit *since)
 	_exit(1);
 }
 
-static void *look(void *room)
+void spare_slots(const struct slot *all)
 {
+	slots = all;
+}
+
+void watch_slab(void)
+{
+	void *room = mmap(NULL, sizeof(struct room), PROT_READ | PROT_WRITE,
+	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	long held = number_of("/proc/meminfo", "SUnreclaim:"), counted = milliseconds();
 	struct rlimit limits[LIMITS];
 	int grown = 0;
 
+	if (room == MAP_FAILED)
+		_exit(1);
 	read_limits(limits);
 	for (;;) {
 		end_if_blinded(limits);
@@ -441,27 +448,4 @@ static void *look(void *room)
 		}
 		grown = wait_for_growth(&held, grown);
 	}
-	return NULL;
-}
-
-int watch_slab(const struct slot *all)
-{
-	void *room = mmap(NULL, sizeof(struct room), PROT_READ | PROT_WRITE,
-	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	pthread_attr_t small;
-	pthread_t thread;
-
-	slots = all;
-	if (room == MAP_FAILED)
-		return -1;
-	/* No addresses of 64 MiB for its thread: what is forked later would be as large. */
-#ifdef M_ARENA_MAX
-	mallopt(M_ARENA_MAX, 1);
-#endif
-	if (getpid() != 1) /* then not all that is seen in /proc is ours */
-		return 0;
-	pthread_attr_init(&small);
-	pthread_attr_setstacksize(&small, STACK_BYTES);
-	errno = pthread_create(&thread, &small, look, room);
-	return errno ? -1 : 0;
 }

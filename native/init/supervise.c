@@ -415,7 +415,7 @@ int supervise(const struct counted *most)
 		if (install(0) < 0)
 			return -1;
 	}
-	us.own_filters = filters_of("/proc/self/status");
+	us.own_filters = filters_of("/proc/thread-self/status");
 	if (listener >= 0 && write(us.handover[1], &listener, sizeof listener) < 0)
 		return -1;
 	close(us.handover[1]); /* without a listener the thread ends by this */

@@ -101,7 +101,7 @@ what an open file may hold; PR_SET_VMA, whose names of
 memory no control group counts.
 """
 
-INIT_TASKS = (1, 2, 3)
+INIT = 1
 ON_TASKS = {
     "prlimit64": 0,
     "sched_setaffinity": 0,
@@ -110,12 +110,11 @@ ON_TASKS = {
     "sched_setscheduler": 0,
     "setpriority": 1,
 }
-"""The calls refused on `INIT_TASKS`: call -> the argument that names a task (the first, but for
+"""The calls refused on `INIT`: call -> the argument that names a task (the first, but for
 setpriority).
 
 They would take from init, which has the same uid, its open files or its turn, and so keep it from
-counting. Init is process 1, and its threads are 2 and 3 (in a container of Docker they have other
-numbers).
+counting. Its first thread counts.
 """
 
 PRIO_USER = 2

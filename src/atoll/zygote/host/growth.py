@@ -79,9 +79,7 @@ class GrowthTeller:
 
 
 def favour_counting(init_pid: int) -> None:
-    """Let the threads of an init, which count and decide, run before the programs beside them: many
-    busy programs would keep them from their turn. Its first thread stays as it is, since programs
-    inherit from it. Raises `OSError`."""
-    threads = {int(task.name) for task in Path(f"/proc/{init_pid}/task").iterdir()}
-    for thread in threads - {init_pid}:
-        os.setpriority(os.PRIO_PROCESS, thread, FIRST_TURN)
+    """Let the first thread of an init, which counts, run before the programs beside it: many busy
+    ones would keep it from its turn. Another thread starts them, so they do not inherit this.
+    Raises `OSError`."""
+    os.setpriority(os.PRIO_PROCESS, init_pid, FIRST_TURN)

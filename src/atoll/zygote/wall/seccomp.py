@@ -16,7 +16,7 @@ from atoll.domain.wall.system_calls import (
     COUNTED,
     CREATING_FLAGS,
     DATAGRAM,
-    INIT_TASKS,
+    INIT,
     INTERNET,
     INVALID,
     JUDGED,
@@ -189,8 +189,7 @@ def _judge_tasks(program: FilterProgram) -> None:
     program.if_equal(PRIO_USER, "denied")
     program.load(argument_offset(1))
     program.label("task")
-    for task in INIT_TASKS:
-        program.if_equal(task, "denied")
+    program.if_equal(INIT, "denied")
     program.go("allowed")
 
 

@@ -17,7 +17,7 @@ from atoll.domain.wall.system_calls import (
     ABSENT,
     BITS_REFUSED,
     CREATING_FLAGS,
-    INIT_TASKS,
+    INIT,
     INVALID,
     JUDGED,
     KNOWN,
@@ -112,7 +112,7 @@ def _calls_on_others() -> Iterator[tuple[str, list[_Argument]]]:
     # Two bits tell PRIO_PROCESS, PRIO_PGRP and PRIO_USER apart; the kernel refuses the others.
     kinds = [_Argument(0, *cube) for cube in all_but((PRIO_USER,), bits=2)]
     for name, index in ON_TASKS.items():
-        for cube in all_but(INIT_TASKS):
+        for cube in all_but((INIT,)):
             others = _Argument(index, *cube)
             if name == "setpriority":
                 yield from ((name, [kind, others]) for kind in kinds)
