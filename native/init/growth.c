@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -74,7 +73,6 @@ int tell_growth(pid_t parent)
 	long held = read_unreclaimed(meminfo), now;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setpriority(PRIO_PROCESS, 0, -20); /* who has no right to that looks a little later */
 	if (page == MAP_FAILED || held < 0)
 		return 1;
 	while (getppid() == parent && (now = read_unreclaimed(meminfo)) >= 0) {

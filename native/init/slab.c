@@ -417,10 +417,8 @@ static void end_if_blinded(const struct rlimit *since)
 	struct rlimit now[LIMITS];
 
 	read_limits(now);
-	if (!memcmp(now, since, sizeof now))
-		return;
-	kill(-1, SIGKILL);
-	_exit(1);
+	if (memcmp(now, since, sizeof now))
+		_exit(1); /* and everything inside ends */
 }
 
 void spare_slots(const struct slot *all)

@@ -12,6 +12,7 @@ import pytest
 
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
+from tests.claims import whole_machine
 
 pytestmark = [
     pytest.mark.alone,
@@ -100,6 +101,60 @@ def test_memory_files_count_as_the_sandbox_s_memory(
     _ended, output = python(rig, greedy, code)
     assert "all of it" not in output
     assert slowest_echo(rig) < SLOWEST_SECONDS
+
+
+TAKERS, BUSY, MOST_MIB = 12, 20, 128
+DIRECTORIES = f"""
+import ctypes, os, platform, resource, time
+def taken():
+    with open("/proc/meminfo") as file:
+        return int(file.read().partition("SUnreclaim:")[2].split()[0]) >> 10
+def take():
+    try:
+        while True:
+            libc.syscall(number, os.open("names", os.O_RDONLY), part, 64)
+    except OSError:
+        time.sleep(1000)
+libc, part = ctypes.CDLL(None), ctypes.create_string_buffer(64)
+number = 217 if platform.machine() == "x86_64" else 61
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+os.mkdir("names")
+open("names/first", "w").close()
+for name in range(3000):
+    os.link("names/first", f"names/{{name:x}}")
+before, busy, takers = taken(), [], set()
+for _ in range({BUSY}):
+    busy.append(os.fork())
+    while busy[-1] == 0:
+        pass
+for _ in range({TAKERS}):
+    child = os.fork()
+    if child == 0:
+        take()
+    takers.add(child)
+most, until = before, time.monotonic() + 20
+while takers and time.monotonic() < until:
+    most = max(most, taken())
+    takers -= {{one for one in takers if os.waitpid(one, os.WNOHANG)[0]}}
+    time.sleep(0.005)
+print(len(takers), most - before)
+for one in busy + list(takers):
+    os.kill(one, 9)
+"""
+
+
+def test_directories_of_many_processes_beside_busy_ones_end_in_time(rig: ZygoteRig) -> None:
+    """Init gets its turn to count though more programs want to run than there are processors."""
+    limits = wire.Limits(pids=96, cpu_millis=1500)
+    box = rig.start("sb_turns", env=ENV, limits=limits)
+    with whole_machine():
+        status, said = python(rig, box, DIRECTORIES)
+    rig.ask(wire.Destroy("sb_turns"))
+    assert status == 0, said
+    left, grown = map(int, said.split())
+    assert left == 0
+    assert grown <= MOST_MIB
 
 
 def files_below(folder: Path) -> int:

@@ -92,12 +92,9 @@ def run(
     storage = Storage(home, os.geteuid() == 0 and image.can_mount(), engine_mounts)
     settings = read_own_settings(home)
     shared_memory = SharedMemory(wanted=settings.share_memory)
-    confined = plan_confinement(home.root)
-    parts = (programs, groups, storage, control_uid, serve_runtime, confined)
-    growth = GrowthTeller(programs.init_file)
-    host = HostResources(
-        home, *parts, growth, shared_memory, settings, subordinates=_subordinates(home)
-    )
+    confined, growth = plan_confinement(home.root), GrowthTeller(programs.init_file)
+    parts = (programs, groups, storage, control_uid, serve_runtime, confined, growth)
+    host = HostResources(home, *parts, shared_memory, settings, subordinates=_subordinates(home))
     uids = Reserve(Counter(home.boxes / "next-uid"))
     loop = Loop()
     server: ZygoteServer

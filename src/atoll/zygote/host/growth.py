@@ -10,10 +10,12 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.wire import init as wire
+from atoll.zygote.host import kernel
 from atoll.zygote.host.children import Child, Loop, describe_end, detach
 
 PAGE_BYTES = 4096
@@ -34,8 +36,8 @@ def _make_page() -> tuple[int, int]:
 
 @dataclass(slots=True)
 class GrowthTeller:
-    """That process, which is `program` with a word. Each start of a sandbox joins, and leaves when
-    its runtime ended."""
+    """Process that tells inits of growth: `program` with a word. Each start of a sandbox joins, and
+    leaves when its runtime ended."""
 
     program: Path
     _page: int = field(init=False)
@@ -47,11 +49,19 @@ class GrowthTeller:
     def __post_init__(self) -> None:
         self._page, self.readable = _make_page()
 
-    def join(self, loop: Loop) -> None:
-        """Start the process unless it runs."""
+    @property
+    def runs(self) -> bool:
+        """True until its end was seen."""
+        return self._child is not None
+
+    def join(self, loop: Loop, take_uid: Callable[[], int] | None) -> None:
+        """Start the process unless it runs. As root it gets a uid that was never used."""
         self._sandboxes += 1
         if self._child is None:
-            self._child = loop.fork(self._tell, lambda _packet, _fds: None, self._handle_end)
+            uid = None if take_uid is None else take_uid()
+            self._child = loop.fork(
+                lambda _channel: self._tell(uid), lambda _packet, _fds: None, self._handle_end
+            )
 
     def leave(self) -> None:
         """End the process with the last sandbox."""
@@ -63,10 +73,13 @@ class GrowthTeller:
         """Give an init the page, by our end of its socket. It does not answer."""
         socket.send_fds(control, [wire.encode_growth()], [self.readable])
 
-    def _tell(self, _channel: socket.socket) -> None:
+    def _tell(self, uid: int | None) -> None:
         parent = os.getppid()
         detach({self._page})
         os.dup2(self._page, _PAGE_FD)
+        if uid is not None:
+            os.setpriority(os.PRIO_PROCESS, 0, FIRST_TURN)
+            kernel.drop_to(uid)
         os.execve(self.program, (str(self.program), "tell-growth", str(parent)), {})  # noqa: S606  an argv list of ours
 
     def _handle_end(self, status: int) -> None:

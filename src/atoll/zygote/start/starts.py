@@ -88,7 +88,7 @@ class Starts:
             for_pool=for_pool,
             disk_uid=entry.record.disk_uid,
         )
-        host.growth.join(self.loop)
+        host.growth.join(self.loop, self.take_uids if host.root else None)
 
         def finish(status: int) -> None:
             host.growth.leave()

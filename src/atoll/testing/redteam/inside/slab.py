@@ -405,6 +405,29 @@ def repeated_waits(_facts: Facts) -> str:
     return _attempt(take)
 
 
+def turns_of_init(_facts: Facts) -> str:
+    """Set files, turn and processors of process 1, to what they are."""
+
+    def set_files() -> None:
+        resource.prlimit(1, resource.RLIMIT_NOFILE, resource.prlimit(1, resource.RLIMIT_NOFILE))
+
+    def set_policy() -> None:
+        os.sched_setscheduler(1, os.sched_getscheduler(1), os.sched_getparam(1))
+
+    def set_priority() -> None:
+        os.setpriority(os.PRIO_PROCESS, 1, os.getpriority(os.PRIO_PROCESS, 1))
+
+    def set_processors() -> None:
+        os.sched_setaffinity(1, os.sched_getaffinity(1))
+
+    worked = []
+    for act in (set_files, set_policy, set_priority, set_processors):
+        with suppress(OSError):
+            act()
+            worked.append(act.__name__)
+    return ", ".join(worked)
+
+
 ATTEMPTS = [
     Attempt("57", "hold locks without number", locks),
     Attempt("57", "hold locks of open files", open_file_locks),
@@ -422,4 +445,5 @@ ATTEMPTS = [
     Attempt("57", "hold copies of what was sent", stamps_of_sends),
     Attempt("57", "hold directories that were read in part", directories),
     Attempt("57", "wait for one descriptor many times", repeated_waits),
+    Attempt("57", "take files or turns from process 1", turns_of_init),
 ]
