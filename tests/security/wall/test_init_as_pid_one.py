@@ -422,8 +422,10 @@ async def test_who_holds_too_many_files_by_maps_is_ended(box: Box, hidden: str) 
 async def test_sandbox_ends_where_a_program_takes_files_from_init(box: Box) -> None:
     """Without a filter that refuses it: init could read nothing any more."""
     take = "import resource as r, time; r.prlimit(1, r.RLIMIT_NOFILE, (0, 0)); time.sleep(1000)"
+    ended, _ = await run(box[0], "/usr/bin/python3", "-c", take)
+    assert ended.signal == signal.SIGKILL
     with pytest.raises(Unavailable):
-        await run(box[0], "/usr/bin/python3", "-c", take)
+        await run(box[0], "echo", "alive")
 
 
 async def test_datagram_sockets_are_counted_and_work(box: Box) -> None:
