@@ -93,6 +93,20 @@ def test_sandbox_without_a_disk_and_a_name_that_cannot_be_are_refused() -> None:
         )
 
 
+@pytest.mark.parametrize("seconds", [0, -1, 10**12])
+def test_time_that_no_calendar_has_is_refused(seconds: int) -> None:
+    with pytest.raises(Invalid) as refused:
+        snapshot_of(
+            source(),
+            snapshot_id=SnapshotId("s"),
+            name=None,
+            disk=DiskPromise.CRASH,
+            now=NOW,
+            ttl_seconds=seconds,
+        )
+    assert refused.value.field == "ttl"
+
+
 def test_snapshot_is_seen_by_its_owner_and_of_a_shared_sandbox_by_the_organization() -> None:
     own, shared = snapshot(), snapshot(source(scope=Scope.SHARED))
     assert may_see_snapshot(PERSON, own)

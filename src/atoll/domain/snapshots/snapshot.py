@@ -11,6 +11,7 @@ from atoll.domain.sandboxes.naming import read_name
 from atoll.domain.sandboxes.sandbox import Attachment, Sandbox, keeps_files
 from atoll.wire.words.sandboxes import DiskPromise, Scope, SnapshotState
 
+MAX_TTL_SECONDS = 10 * 366 * 86400
 RUNNING_OR_KEPT = "only one that runs, or whose files are kept, has a disk to keep"
 
 
@@ -58,8 +59,10 @@ def snapshot_of(
     ttl_seconds: int | None = None,
     for_forks: bool = False,
 ) -> Snapshot:
-    """Return a snapshot that is being made. Raises `Invalid` for a name that cannot be one,
-    `Conflict` for a sandbox without a disk."""
+    """Return a snapshot that is being made. Raises `Invalid` for a name that cannot be one and a
+    time that is too short or too long, `Conflict` for a sandbox without a disk."""
+    if ttl_seconds is not None and not 1 <= ttl_seconds <= MAX_TTL_SECONDS:
+        raise Invalid(f"ttl must lie between 1 and {MAX_TTL_SECONDS} seconds.", field="ttl")
     if not (source.attachment.address is not None or keeps_files(source)):
         raise Conflict(f"Sandbox {source.name} is {source.state}: {RUNNING_OR_KEPT}.")
     bare = replace(source, attachment=Attachment(), relocation=None, leftovers=())

@@ -5,7 +5,7 @@ One snapshot is taken for all of them. It is theirs alone, and goes once they ha
 
 from dataclasses import dataclass, replace
 
-from atoll.domain.errors import AtollError, Conflict, Invalid
+from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandboxes.naming import read_name
 from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox, SeedRequest
@@ -65,6 +65,8 @@ class Forks:
         """Make copies of a sandbox that the caller may see; they are the caller's. All of them are
         made, or none. Raises what a snapshot and a create raise, `Forbidden` for another's sandbox
         that values of secrets were put into."""
+        if caller.token is not None and caller.token.sandbox_id is not None:
+            raise Forbidden("a program inside a sandbox makes no copies of it")
         _check(request)
         snapshot = await self._snapshots.take(
             caller, ref, SnapshotRequest(ttl_seconds=KEPT_SECONDS), for_forks=True

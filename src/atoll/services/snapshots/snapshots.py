@@ -210,6 +210,9 @@ class Snapshots:
         ready = replace(made, state=SnapshotState.READY, size=disk.size, still_ms=disk.still_ms)
         async with self._ground.store.begin() as rows:
             there = await rows.snapshots.get(made.id)
+            if there is not None and there.state is SnapshotState.READY:
+                # Who asked, and the leader's look, had it made at once: it is kept once.
+                return there
             if there is None or there.state is not SnapshotState.MAKING:
                 raise NotFound(f"Snapshot {made.name} was removed while it was made.")
             await rows.snapshots.put(ready)

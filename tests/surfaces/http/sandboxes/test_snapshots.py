@@ -6,6 +6,8 @@ from typing import Any
 import httpx
 
 from atoll.domain.ids import SandboxId, SnapshotId
+from atoll.domain.people.principal import SYSTEM
+from atoll.wire.words.sandboxes import SnapshotState
 from tests.surfaces.http.team import team_of
 from tests.surfaces.http.world import World
 
@@ -116,3 +118,17 @@ async def test_snapshots_of_a_member_who_left_go(atoll: World) -> None:
     await atoll.services.snapshots.upkeep.look()
     async with atoll.ground.store.read() as rows:
         assert await rows.snapshots.get(SnapshotId(snapshot)) is None
+
+
+async def test_snapshot_that_its_taker_and_the_leader_make_at_once_is_kept_once(
+    atoll: World,
+) -> None:
+    team = await team_of(atoll, ada="member")
+    async with team.client("ada") as ada:
+        view = await taken(ada, await made(ada))
+    snapshots = atoll.services.snapshots.snapshots
+    async with atoll.ground.store.read() as rows:
+        stored = await rows.snapshots.get(SnapshotId(view["snapshot_id"]))
+    assert stored is not None
+    again = await snapshots.keep(replace(stored, state=SnapshotState.MAKING), SYSTEM)
+    assert again == stored
