@@ -2,9 +2,13 @@
 dropped; and what is left when the one who keeps them dies."""
 
 import os
+import socket
 import subprocess
+import tempfile
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -198,3 +202,49 @@ def test_nothing_is_left_of_dropped_ones(rig: ZygoteRig) -> None:
     assert rig.ask(DropSnapshot("snap_one")) == SnapshotDropped(True)
     assert not list(rig.home.snapshots.iterdir())
     assert loops_below(rig.home.root) == []
+
+
+def test_snapshot_that_is_dropped_while_it_is_kept_goes(rig: ZygoteRig) -> None:
+    rig.start("sb_first", env=ENV)
+    with rig.connect() as link:
+        link.send(wire.encode_request(1, KeepSnapshot("sb_first", "snap_one")))
+        link.send(wire.encode_request(2, KeepSnapshot("sb_first", "snap_one")))
+        link.send(wire.encode_request(3, DropSnapshot("snap_one")))
+        answers = dict(read_answer(link) for _ in range(3))
+    assert isinstance(answers[1], SnapshotKept)
+    assert answers[3] == SnapshotDropped(True)
+    # The second came before the removal, or had nothing to find and was kept anew.
+    for folder in rig.home.snapshots.iterdir():
+        assert folder.name == "snap_one"
+
+
+def read_answer(link: socket.socket) -> tuple[int, wire.Answer]:
+    answered = wire.decode_answer(link.recv(wire.MAX_MESSAGE_BYTES))
+    return answered.number, answered.answer
+
+
+def test_zygote_killed_while_it_keeps_a_disk_leaves_no_half_of_it() -> None:
+    with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
+        home = Path(folder)
+        with zygote_rig(0, home) as rig:
+            box = rig.start("sb_first", env=ENV)
+            fill = "head -c 200000000 /dev/urandom > big; echo one > file"
+            assert rig.inside(box, "/bin/sh", "-c", f"cd /workspace; {fill}")[0] == 0
+            with rig.connect() as link:
+                link.send(wire.encode_request(1, KeepSnapshot("sb_first", "snap_one")))
+                until(lambda: list(rig.home.snapshots.iterdir()))
+                rig.process.kill()
+        with zygote_rig(0, home) as again:
+            names = {path.name for path in again.home.snapshots.iterdir()}
+            assert names <= {"snap_one"}
+            assert read(again, again.start("sb_first", env=ENV)) == "one\n"
+            again.ask(DropSnapshot("snap_one"))
+            again.ask(wire.Destroy("sb_first"))
+            assert loops_below(home) == []
+
+
+def until(holds: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)

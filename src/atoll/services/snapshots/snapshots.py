@@ -273,6 +273,7 @@ class SnapshotUpkeep:
     def __init__(self, ground: Ground, snapshots: Snapshots) -> None:
         self._ground = ground
         self._snapshots = snapshots
+        self._began = ground.clock.now()
 
     async def run(self) -> None:
         """Look at intervals, until cancelled."""
@@ -296,14 +297,19 @@ class SnapshotUpkeep:
                 _log.warning("snapshot_not_settled", id=snapshot.id, reason=error.message)
 
     async def _see_to(self, snapshot: Snapshot) -> None:
-        age = self._ground.clock.now() - snapshot.created_at
-        making = snapshot.state is SnapshotState.MAKING
-        if making and age < MADE_WITHIN:
+        if snapshot.state is SnapshotState.MAKING and not self._is_interrupted(snapshot):
             if self._ground.leadership.shared:
                 await self._snapshots.keep(snapshot, SYSTEM)
             return
         if not await self._is_wanted(snapshot):
             await self._snapshots.drop(snapshot, SYSTEM)
+
+    def _is_interrupted(self, snapshot: Snapshot) -> bool:
+        """Return whether nobody makes a snapshot any more: it is old, or its only control plane is
+        another process by now."""
+        began, shared = snapshot.created_at, self._ground.leadership.shared
+        old = self._ground.clock.now() - began >= MADE_WITHIN
+        return old or (not shared and began < self._began)
 
     async def _is_wanted(self, snapshot: Snapshot) -> bool:
         """Return whether a snapshot of a fork has still copies to make: they are not all known yet,

@@ -34,9 +34,10 @@ class SnapshotKeeper:
     host: HostResources
     _under_way: dict[str, list[Callable[[], None]]] = field(default_factory=dict)
 
-    def wait(self, sandbox_id: str, then: Callable[[], None]) -> bool:
-        """Have `then` called once the sandbox's disk is kept; returns whether that is under way."""
-        waiting = self._under_way.get(sandbox_id)
+    def wait(self, name: str, then: Callable[[], None]) -> bool:
+        """Have `then` called once the disk of a sandbox is kept, or a snapshot of this name;
+        returns whether that is under way."""
+        waiting = self._under_way.get(name)
         if waiting is None:
             return False
         waiting.append(then)
@@ -45,6 +46,8 @@ class SnapshotKeeper:
     def keep(self, known: SandboxRecord, name: str, reply: Reply) -> None:
         """Keep the disk of a sandbox that neither starts nor stops, and answer `SnapshotKept`.
         Raises `Invalid` for one without an image, `LimitReached` on a full disk."""
+        if self.wait(name, lambda: self._keep_or_refuse(known, name, reply)):
+            return
         source = self.host.home.box(known.sandbox_id).image
         places = self.host.home.snapshot(name)
         if places.folder.exists():
@@ -59,16 +62,26 @@ class SnapshotKeeper:
             still = snapshots.keep(source, places, uid)
             return SnapshotKept(snapshots.load(places).size, round(still.seconds * 1000))
 
-        self._under_way[known.sandbox_id] = []
-        self._fork(work, reply, lambda: self._call_waiting(known.sandbox_id))
+        names = (known.sandbox_id, name)
+        self._under_way |= {each: [] for each in names}
+        self._fork(work, reply, lambda: self._call_waiting(names))
 
     def drop(self, name: str, reply: Reply) -> None:
-        """Remove a snapshot, and answer `SnapshotDropped`."""
+        """Remove a snapshot, and answer `SnapshotDropped`. One that is being kept is whole
+        first."""
+        if self.wait(name, lambda: self.drop(name, reply)):
+            return
         places = self.host.home.snapshot(name)
         self._fork(lambda: SnapshotDropped(snapshots.drop(places)), reply, lambda: None)
 
-    def _call_waiting(self, sandbox_id: str) -> None:
-        for call in self._under_way.pop(sandbox_id):
+    def _keep_or_refuse(self, known: SandboxRecord, name: str, reply: Reply) -> None:
+        try:
+            self.keep(known, name, reply)
+        except AtollError as err:
+            reply(refusal(err))
+
+    def _call_waiting(self, names: tuple[str, ...]) -> None:
+        for call in [call for name in names for call in self._under_way.pop(name)]:
             call()
 
     def _fork(
