@@ -93,6 +93,9 @@ def _processes(zygote: int | None, uids: frozenset[int]) -> set[str]:
     everything = _all_processes()
     family = _descendants(everything, set() if zygote is None else {zygote})
     spares = _descendants(everything, {pid for pid in family if _name(pid) == "atoll-pooled"})
+    if spares:
+        # It goes with the last sandbox, ready ones included.
+        spares |= {pid for pid in family if _tells_growth(pid)}
     return {
         f"{pid} (uid {uid})"
         for pid, uid, _parent in everything
@@ -105,6 +108,14 @@ def _descendants(everything: list[tuple[int, int, int]], family: set[int]) -> se
     while more := {pid for pid, _uid, parent in everything if parent in family} - family:
         family = family | more
     return family
+
+
+def _tells_growth(pid: int) -> bool:
+    """Whether it is the zygote's process that tells inits when kernel memory grew."""
+    try:
+        return b"\0tell-growth\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def _name(pid: int) -> str:
