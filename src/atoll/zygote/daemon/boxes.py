@@ -24,7 +24,7 @@ from atoll.zygote.disk.host_mounts import check_host_mounts
 from atoll.zygote.host.children import Loop, describe_end
 from atoll.zygote.host_resources import HostResources
 from atoll.zygote.records import record
-from atoll.zygote.records.entry import Phase, Reply, SandboxEntry, StartOrder
+from atoll.zygote.records.entry import Phase, Reply, SandboxEntry, Shape, StartOrder
 from atoll.zygote.records.reports import (
     RendezvousReady,
     SandboxReady,
@@ -32,7 +32,9 @@ from atoll.zygote.records.reports import (
     kind_of,
     refusal,
 )
+from atoll.zygote.start.assignment import assign
 from atoll.zygote.start.pool import POOL_SIZE, Pool
+from atoll.zygote.start.shape import fits_shape, spare_order
 from atoll.zygote.start.starts import Starts
 from atoll.zygote.stop.stopping import begin_stop
 from atoll.zygote.stop.teardown import TeardownResult, end_session, send_signal
@@ -128,7 +130,9 @@ class Boxes:
             return
         entry = self._entries.get(request.sandbox_id)
         self._check_wall(entry.record if entry else self.kept.get(request.sandbox_id), order)
-        if entry is not None:
+        if entry is not None and entry.shape is not None:
+            self._join_spare(entry, entry.shape, order, reply)
+        elif entry is not None:
             self._join_start(entry, order, reply)
         elif request.fresh and request.sandbox_id in self.kept:
             anew = replace(order, start=msgspec.structs.replace(request, fresh=False))
@@ -175,6 +179,38 @@ class Boxes:
         else:
             entry.rendezvous_waiters.append(reply)
 
+    def _join_spare(
+        self, entry: SandboxEntry, shape: Shape, order: StartOrder, reply: Reply
+    ) -> None:
+        """Make the sandbox of a spare that fits, which is then ready; one of another shape is built
+        anew. A spare that is asked for again is left as it is."""
+        request = order.start
+        fits = fits_shape(self.host, request, shape)
+        if entry.phase is Phase.STOPPING:
+            entry.after_stop.append(lambda: self._start_or_refuse(order, reply))
+        elif fits and request.spare and entry.phase is Phase.RUNNING:
+            reply(wire.Started(self._answer(entry.record), attached=True))
+        elif fits and request.spare:
+            entry.start_waiters.append(reply)
+        elif entry.phase is Phase.STARTING:
+            entry.start_waiters.append(lambda _answer: self._start_or_refuse(order, reply))
+        elif fits and self._assign(entry, request):
+            reply(wire.Started(self._answer(entry.record)))
+        else:
+            entry.keep = False
+            entry.after_stop.append(lambda: self._start_or_refuse(order, reply))
+            self._begin_stop(entry)
+
+    def _assign(self, entry: SandboxEntry, request: wire.Start) -> bool:
+        """Assign a spare; returns whether that succeeded. Otherwise an ordinary start will find the
+        error and report it."""
+        try:
+            entry.record = assign(self.host, entry, request)
+        except (AtollError, OSError):
+            return False
+        entry.start, entry.shape, entry.keep = request, None, True
+        return True
+
     def _start_or_refuse(self, order: StartOrder, reply: Reply) -> None:
         try:
             self._start(order, reply)
@@ -187,10 +223,13 @@ class Boxes:
             # A maintenance start is allowed on a full disk: pulling files lets a person make space.
             check_disk_space(self.host.home, self.host.settings.low_disk_mb)
         known = self.kept.get(request.sandbox_id)
-        pooled = known is None and order.wall == "bubblewrap"
-        if pooled and self._start_from_pool(request, reply):
+        shape = None
+        if request.spare:
+            order, shape = spare_order(self.host, order, known)
+        elif known is None and order.wall == "bubblewrap" and self._start_from_pool(request, reply):
             return
         entry = self.starts.prepare(order, known)
+        entry.shape = shape
         self._unheard.pop(request.sandbox_id, None)
         (entry.start_waiters if order.wait_seconds is None else entry.rendezvous_waiters).append(
             reply
@@ -202,7 +241,7 @@ class Boxes:
             order,
             lambda report, fds: self._handle_report(entry, report, fds),
             ended=lambda status: self._handle_runtime_end(entry, status),
-            for_pool=False,
+            for_pool=shape is not None,
         )
 
     def _start_from_pool(self, request: wire.Start, reply: Reply) -> bool:
@@ -234,7 +273,7 @@ class Boxes:
 
     def _mark_running(self, entry: SandboxEntry) -> None:
         entry.phase = Phase.RUNNING
-        entry.keep = True
+        entry.keep = entry.shape is None
         if entry.inside_pidfds:
             self.loop.watch(entry.inside_pidfds[0], lambda: self._handle_wall_end(entry))
         for reply in entry.start_waiters:
@@ -318,7 +357,7 @@ class Boxes:
         elif entry.phase is Phase.STOPPING:
             entry.stop_waiters.append(reply)
         else:
-            entry.keep = keep
+            entry.keep = keep and entry.shape is None
             entry.stop_waiters.append(reply)
             if entry.start_waiters or entry.rendezvous_waiters:
                 entry.failure = wire.Refused("conflict", f"{sandbox_id} was stopped while starting")

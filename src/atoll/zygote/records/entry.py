@@ -4,6 +4,7 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.host.children import Child
@@ -19,6 +20,17 @@ class Phase(Enum):
     STARTING = "starting"
     RUNNING = "running"
     STOPPING = "stopping"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Properties that a wall was built for: a request without what can be assigned later.
+    `identities` are device and inode of each folder it shows, because another folder may have
+    replaced one since."""
+
+    request: wire.Start
+    etc: Path
+    identities: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +57,8 @@ class SandboxEntry:
     Replies wait in three lists: `start_waiters` until it runs, `rendezvous_waiters` until init may
     connect, `stop_waiters` until it stopped. `after_stop` is called then. `rendezvous` is the
     report that init may connect; from then on `slot_released` is true, because the start no longer
-    counts against the limit of starts. `start` is the request that started it.
+    counts against the limit of starts. `start` is the request that started it,
+    `shape` what a spare was built for, until it is assigned.
 
     Once `is_ready` the runtime may request commands of `sudo`: `sudo_runs` are running,
     `sudo_requests` is the current minute and the number of requests in it, and `sudo_ignored` is
@@ -66,6 +79,7 @@ class SandboxEntry:
     keep: bool = True
     failure: wire.Refused | None = None
     start: wire.Start | None = None
+    shape: Shape | None = None
     is_ready: bool = False
     sudo_runs: dict[int, Child] = field(default_factory=dict)
     sudo_requests: tuple[int, int] = (0, 0)

@@ -1,4 +1,4 @@
-"""The assignment of a pooled sandbox to a start request.
+"""The assignment of a sandbox that waits to a start request.
 
 `assign` runs in the zygote, `await_assignment` in the sandbox's runtime, which has no privilege by
 then. Nothing can run inside before the assignment ends, so no limit, name or key comes too late.
@@ -20,6 +20,7 @@ from atoll.zygote.records import record
 from atoll.zygote.records.entry import SandboxEntry
 from atoll.zygote.start.endpoint import RuntimeEndpoint, open_endpoint
 from atoll.zygote.wall.cgroups import caps
+from atoll.zygote.wall.late_views import attach_views, is_late
 
 _OWN_UTS = "/proc/self/ns/uts"
 _MAX_ENDS = 2
@@ -34,30 +35,37 @@ class Assignment(msgspec.Struct, frozen=True):
 
 
 def assign(host: HostResources, entry: SandboxEntry, request: Start) -> record.SandboxRecord:
-    """Turn the pooled sandbox `entry` into the one that `request` describes and return its new
-    record. The sandbox must have been built for such a request. Raises `OSError`, `Failed`; the
-    pooled sandbox then keeps its old place and must be stopped."""
-    pool_name = entry.record.sandbox_id
-    ours, theirs = host.home.box(pool_name), host.home.box(request.sandbox_id)
+    """Turn the waiting sandbox `entry` into the one that `request` describes and return its new
+    record. The sandbox must have been built for such a request. Raises `OSError`, `Invalid`,
+    `Failed`; the waiting sandbox then keeps its old place and must be stopped."""
+    former = entry.record.sandbox_id
+    moves = former != request.sandbox_id
+    ours, theirs = host.home.box(former), host.home.box(request.sandbox_id)
     named = msgspec.structs.replace(
         entry.record,
         sandbox_id=request.sandbox_id,
         generation=request.generation,
         hostname=request.hostname,
-        group=pool_name,
+        group=former if moves else "",
+        spare=False,
     )
-    host.groups.make(pool_name, caps(request.limits))
-    _set_host_name(entry.inside_pidfds[0], request.hostname)
+    host.groups.make(former, caps(request.limits))
+    init = entry.inside_pidfds[0]
+    _set_host_name(init, request.hostname)
+    late = tuple(view for view in request.views if is_late(view))
+    attach_views(init, late, top=host.home.root, uid=entry.record.sandbox_uid)
     # The very file that is mounted inside.
     ours.hosts.write_text(hosts_text(request.hostname))
     record.save(ours.record, named)
     endpoint = open_endpoint(host, theirs)
     try:
-        ours.folder.rename(theirs.folder)
+        if moves:
+            ours.folder.rename(theirs.folder)
         try:
             _send_assignment(entry, request, endpoint)
         except (OSError, Failed):
-            theirs.folder.rename(ours.folder)
+            if moves:
+                theirs.folder.rename(ours.folder)
             raise
     except (OSError, Failed):
         with contextlib.suppress(OSError):

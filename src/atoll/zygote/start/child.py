@@ -186,7 +186,7 @@ def _start_own_wall(host: HostResources, request: StartRequest, places: BoxPlace
         groups=lambda: host.groups.make(
             start.sandbox_id, UNBOUNDED if request.for_pool else caps(start.limits)
         ),
-        argv=lambda: _bwrap_argv(host, start, places, root, files=files),
+        argv=lambda: _bwrap_argv(host, request, places, root, files=files),
         uid=uid,
         uid_switch=uid_switch,
     )
@@ -288,7 +288,7 @@ def _expect_link(
 
 def _bwrap_argv(
     host: HostResources,
-    start: Start,
+    request: StartRequest,
     places: BoxPlaces,
     root: Root | None,
     *,
@@ -296,7 +296,7 @@ def _bwrap_argv(
 ) -> list[str]:
     """Return bwrap's argv for this sandbox. Called in the process that becomes bwrap, because it
     opens the views."""
-    top = host.home.root
+    start, top = request.start, host.home.root
     views = tuple((open_below(top, view.source), view.target) for view in start.views)
     for fd, _target in views:
         os.set_inheritable(fd, True)
@@ -314,6 +314,7 @@ def _bwrap_argv(
         root=root,
         mounts=host_mounts(start),
         privileged=host.root,
+        late_views=request.for_pool,
     )
     return wall_argv(host.programs, wall)
 

@@ -11,20 +11,18 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from secrets import token_hex
 
 import msgspec
 
 from atoll.domain.errors import AtollError
-from atoll.wire.words.walls import WORKSPACE
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.disk.disk_space import measure_disk_space
-from atoll.zygote.disk.host_root import etc_tree
-from atoll.zygote.host.home import POOL_PREFIX as PREFIX
-from atoll.zygote.records.entry import Phase, SandboxEntry, StartOrder
+from atoll.zygote.host.home import POOL_PREFIX
+from atoll.zygote.records.entry import Phase, SandboxEntry, Shape, StartOrder
 from atoll.zygote.records.reports import RendezvousReady, SandboxReady, StartFailed
 from atoll.zygote.start.assignment import assign
+from atoll.zygote.start.shape import fits_shape, may_wait, shape_of, template_of
 from atoll.zygote.start.starts import Starts
 from atoll.zygote.stop.stopping import begin_stop
 from atoll.zygote.stop.teardown import TeardownResult, end_session
@@ -37,26 +35,13 @@ REFILL_SECONDS = 0.02
 RETIRE_SECONDS = 300.0
 """Time without a start after which the pool is emptied: an idle machine does not need it."""
 
-_Identity = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class PoolShape:
-    """Properties that a wall was built for: a request without what can be assigned later.
-    `identities` are device and inode of each folder it shows, because another folder may have
-    replaced one since."""
-
-    request: wire.Start
-    etc: Path
-    identities: tuple[_Identity, ...]
-
 
 @dataclass(slots=True)
 class PooledSandbox:
     """Sandbox of the pool. Once assigned, its child belongs to `entry`, and `ended` receives the
     child's exit status."""
 
-    shape: PoolShape
+    shape: Shape
     entry: SandboxEntry
     ended: Callable[[SandboxEntry, int], None] | None = None
 
@@ -82,8 +67,7 @@ class Pool:
     ) -> SandboxEntry | None:
         """Return a running sandbox, now assigned to `request`; None when none fits. `ended` is
         called when its runtime ends."""
-        if self.count == 0 or request.mounts or request.seed is not None:
-            # Host folders are never kept open, nor disks made, for a sandbox that may not come.
+        if self.count == 0 or not may_wait(request):
             return None
         self._note_demand(request)
         found = next(
@@ -107,7 +91,7 @@ class Pool:
 
     def _note_demand(self, request: wire.Start) -> None:
         self._last_start = time.monotonic()
-        self._wanted.append(self._template(request))
+        self._wanted.append(template_of(self.starts.host, request))
         if len(self._wanted) > self.count:
             self._wanted.popleft()
         self._schedule_refill()
@@ -117,45 +101,10 @@ class Pool:
             self._refill_scheduled = True
             self.starts.loop.call_later(REFILL_SECONDS, self._refill)
 
-    def _template(self, request: wire.Start) -> wire.Start:
-        """Return the request without everything that `assign` can set later. Fields not listed here
-        count as part of the shape."""
-        pids = None if self.starts.host.groups.has("pids") else request.limits.pids
-        return msgspec.structs.replace(  # noqa: S604  no subprocess has this `shell`
-            request,
-            sandbox_id=PREFIX,
-            generation=1,
-            hostname="sandbox",
-            limits=msgspec.structs.replace(
-                request.limits, memory_bytes=None, cpu_millis=None, pids=pids
-            ),
-            env=(),
-            shell=("/bin/bash",),
-            cwd=WORKSPACE,
-            broker=(),
-            agents=(),
-            fresh=False,
-            sudo=(),
-        )
-
-    def _shape(self, template: wire.Start) -> PoolShape:
-        """Return the shape of a request. Raises `OSError` when a folder to show is missing."""
-        trees = () if template.tree is None else (template.tree,)
-        shown = (*trees, *(view.source for view in template.views))
-        found = (Path(each).lstat() for each in shown)
-        identities = tuple((each.st_dev, each.st_ino) for each in found)
-        return PoolShape(template, etc_tree(self.starts.host.home.roots), identities)
-
     def _can_serve(self, pooled: PooledSandbox, request: wire.Start) -> bool:
         """Report whether a pooled sandbox can serve a request."""
-        if pooled.entry.phase is not Phase.RUNNING or pooled.shape.request != self._template(
-            request
-        ):
-            return False
-        try:
-            return pooled.shape == self._shape(pooled.shape.request)
-        except OSError:
-            return False
+        running = pooled.entry.phase is Phase.RUNNING
+        return running and fits_shape(self.starts.host, request, pooled.shape)
 
     def _refill(self) -> None:
         """Build one missing sandbox; the next follows when it runs. Stop unwanted ones first."""
@@ -181,14 +130,14 @@ class Pool:
 
     def _build(self, template: wire.Start) -> None:
         try:
-            shape = self._shape(template)
+            shape = shape_of(self.starts.host, template)
             if measure_disk_space(
                 self.starts.host.home, self.starts.host.settings.low_disk_mb
             ).is_low:
                 return
         except OSError:
             return
-        named = msgspec.structs.replace(template, sandbox_id=PREFIX + token_hex(NAME_BYTES))
+        named = msgspec.structs.replace(template, sandbox_id=POOL_PREFIX + token_hex(NAME_BYTES))
         order = StartOrder(named)
         entry = self.starts.prepare(order, None)
         pooled = PooledSandbox(shape, entry)

@@ -33,7 +33,7 @@ def sweep(
             known = record.load(folder / "box.json")
         except Failed:
             continue  # left for a person: list cannot show what cannot be read
-        if folder.name.startswith(POOL_PREFIX):
+        if folder.name.startswith(POOL_PREFIX) or (known is not None and known.spare):
             _remove_pooled(engine_mounts, groups, folder, known)
         elif known is not None:
             kept[known.sandbox_id] = _settle(engine_mounts, groups, known)
@@ -52,7 +52,7 @@ def _remove_pooled(
     folder: Path,
     known: record.SandboxRecord | None,
 ) -> None:
-    """Remove a pooled sandbox, even if it was just being assigned."""
+    """Remove a sandbox that waited, even if it was just being assigned."""
     if known is not None:
         _end(engine_mounts, groups, known, name=folder.name, keep=False)
     remove_tree(folder)

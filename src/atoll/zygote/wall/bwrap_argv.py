@@ -20,6 +20,7 @@ from atoll.zygote.disk.host_mounts import host_mount_argv
 from atoll.zygote.disk.host_root import files_over_usr
 from atoll.zygote.disk.roots import Root, root_argv
 from atoll.zygote.host.home import BoxPlaces
+from atoll.zygote.wall.late_views import LATE_PLACE_BYTES, LATE_PLACES
 
 CONTROL_FD, SECCOMP_FD, INFO_FD = 3, 4, 5
 """Descriptors of the new process; of these only CONTROL_FD stays open inside."""
@@ -56,7 +57,7 @@ class WallOptions:
     meanwhile. `nproc` limits processes where no cgroup does, `files` the open files of commands
     where init may have more, `netlink` sockets of that family. `root` None is the usual root; with
     `privileged` the zygote mounted it, and `mounts`. `bare` shows an empty tmpfs in place of the
-    workspace."""
+    workspace. With `late_views` there are folders for views that come later."""
 
     hostname: str
     places: BoxPlaces
@@ -71,6 +72,7 @@ class WallOptions:
     mounts: tuple[HostMount, ...] = ()
     bare: bool = False
     privileged: bool = False
+    late_views: bool = False
 
 
 def wall_argv(programs: Programs, wall: WallOptions) -> list[str]:
@@ -160,6 +162,8 @@ def _own_files(wall: WallOptions) -> Iterator[str]:
         yield from ("--bind", str(mounted / "state" / name), f"/home/agent/{inside}")
     for fd, name in wall.home_files:
         yield from ("--perms", "0644", "--file", str(fd), f"{HOME}/{name}")
+    for place in LATE_PLACES if wall.late_views else ():
+        yield from ("--perms", "0755", "--size", str(LATE_PLACE_BYTES), "--tmpfs", place)
     for fd, target in wall.views:
         yield from ("--ro-bind-fd", str(fd), target)
     yield from host_mount_argv(wall.mounts, wall.places, privileged=wall.privileged)
