@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.senders.webhooks import WebhookSenderContract
     from atoll.testing.contracts.signer import AuditSignerContract, TokenSignerContract
     from atoll.testing.contracts.snapshots import KeepsSnapshotsContract
+    from atoll.testing.contracts.spares import KeepsSparesContract
     from atoll.testing.contracts.spawner import SpawnerContract
     from atoll.testing.contracts.storage.database import DatabaseContract
     from atoll.testing.contracts.storage.documents import DocumentsContract
@@ -132,6 +133,7 @@ __all__ = [
     "ImporterContract",
     "IssueReaderContract",
     "KeepsSnapshotsContract",
+    "KeepsSparesContract",
     "KeptShelfContract",
     "LeadershipContract",
     "LiveChannelsContract",
@@ -210,6 +212,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "ImageShelfContract": "contracts.images",
         "ImporterContract": "contracts.repositories",
         "KeepsSnapshotsContract": "contracts.snapshots",
+        "KeepsSparesContract": "contracts.spares",
         "KeptShelfContract": "contracts.kept",
         "LeadershipContract": "contracts.leadership",
         "LocalShelfContract": "contracts.repositories",

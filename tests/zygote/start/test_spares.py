@@ -123,7 +123,7 @@ def test_start_that_comes_while_its_spare_is_built_gets_it(rig: ZygoteRig) -> No
     with rig.connect() as link:
         link.send(wire.encode_request(7, wire.Start("sb_soon", 1, "waits", spare=True)))
         link.send(wire.encode_request(8, wire.Start("sb_soon", 1, "soon", env=ENV)))
-        answers = {}
+        answers: dict[int, wire.Answer] = {}
         while len(answers) < 2:
             came = wire.decode_answer(link.recv(wire.MAX_MESSAGE_BYTES))
             answers[came.number] = came.answer

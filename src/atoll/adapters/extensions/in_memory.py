@@ -13,6 +13,7 @@ from atoll.domain.errors import AtollError, Conflict, Failed
 from atoll.domain.ids import SandboxId
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import (
+    KEEP_SPARES,
     Capabilities,
     CleanupReport,
     Ended,
@@ -36,6 +37,7 @@ class FailurePoint(StrEnum):
     """A call at which a test can inject a failure."""
 
     PROVISION = "provision"
+    KEEP_SPARE = "keep_spare"
     WAIT_READY = "wait_ready"
     TEARDOWN = "teardown"
     SURVEY = "survey"
@@ -46,6 +48,7 @@ class _Place:
     generation: int
     live: bool
     maintenance: bool = False
+    spare: Provision | None = None
     reason: str | None = None  # of its end, where it ended by itself
 
 
@@ -58,7 +61,9 @@ class InMemory:
     address: str = NOWHERE
     called: str = NAME
     able: Capabilities = field(
-        default_factory=lambda: Capabilities(IsolationLevel.NONE, compose=True)
+        default_factory=lambda: Capabilities(
+            IsolationLevel.NONE, compose=True, abilities=frozenset({KEEP_SPARES}), spares=True
+        )
     )
     left: tuple[str, ...] = ()
     gate: asyncio.Event | None = None
@@ -131,6 +136,22 @@ class InMemory:
         self.provisioned.append(request)
         self._places[request.sandbox_id] = _Place(request.generation, True, maintenance)
         return self._handle(request.sandbox_id, request.generation)
+
+    async def keep_spare(self, request: Provision) -> Handle:
+        """Record a spare as running. Raises `Conflict` where a sandbox is or was."""
+        if self.gate is not None:
+            await self.gate.wait()
+        self._raise_injected(FailurePoint.KEEP_SPARE)
+        place = self._places.get(request.sandbox_id)
+        if place is not None and place.spare is None:
+            raise Conflict(f"sandbox {request.sandbox_id} has files: no spare can take its place")
+        self._places[request.sandbox_id] = _Place(request.generation, True, spare=request)
+        return self._handle(request.sandbox_id, request.generation)
+
+    def spares(self) -> list[Provision]:
+        """Return the requests of all spares that run."""
+        places = self._places.values()
+        return [place.spare for place in places if place.live and place.spare is not None]
 
     async def why_ended(self, sandbox_id: SandboxId) -> str | None:
         """Return why a sandbox ended by itself."""

@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import msgspec
+
 from atoll.adapters.extensions.namespaces.roots import check_agent, choose_mounts, shell_of
 from atoll.adapters.trees.found import FoundTrees
 from atoll.adapters.zygote.environment import environment_with_image
@@ -25,6 +27,7 @@ from atoll.domain.size import MIB
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import (
     KEEP_SNAPSHOTS,
+    KEEP_SPARES,
     Capabilities,
     CleanupReport,
     Ended,
@@ -80,8 +83,9 @@ class Namespaces(ZygoteSnapshots):
         return Capabilities(
             isolation=IsolationLevel.CONTAINER,
             ignores=() if report is None else tuple(unkept_fields(report)),
-            abilities=frozenset({KEEP_SNAPSHOTS}),
+            abilities=frozenset({KEEP_SNAPSHOTS, KEEP_SPARES}),
             snapshots=promise_of(report),
+            spares=report is not None and report.root,
         )
 
     async def examine(self) -> None:
@@ -106,12 +110,20 @@ class Namespaces(ZygoteSnapshots):
     async def provision(self, request: Provision) -> Handle:
         """Start a sandbox, or attach to it again. Raises `Invalid` for an image that is not
         installed, or that lacks a program the sandbox's agent needs."""
+        return await self._begin(request)
+
+    async def keep_spare(self, request: Provision) -> Handle:
+        """Build a sandbox up to the wall, whose init answers when this returns."""
+        return await self._begin(request, spare=True)
+
+    async def _begin(self, request: Provision, *, spare: bool = False) -> Handle:
         root = await self._root(request)
         if root is not None:
             request = replace(
                 request, mounts=await asyncio.to_thread(choose_mounts, root, request.mounts)
             )
-        answer = await self._link.request(self._start(request, root), seconds=START_SECONDS)
+        start = msgspec.structs.replace(self._start(request, root), spare=spare)
+        answer = await self._link.request(start, seconds=START_SECONDS)
         if not isinstance(answer, wire.Started):
             raise Failed(f"the zygote answered a start by {type(answer).__name__}")
         return _handle(answer.box)
