@@ -21,7 +21,10 @@ if TYPE_CHECKING:
         LiveChannelsContract,
     )
     from atoll.testing.contracts.clock import ClockContract
-    from atoll.testing.contracts.extension import ExtensionContract
+    from atoll.testing.contracts.extensions.extension import ExtensionContract
+    from atoll.testing.contracts.extensions.reachable import ReachableContract
+    from atoll.testing.contracts.extensions.snapshots import KeepsSnapshotsContract
+    from atoll.testing.contracts.extensions.spares import KeepsSparesContract
     from atoll.testing.contracts.host import HostContract
     from atoll.testing.contracts.images import (
         ImageBuilderContract,
@@ -39,7 +42,6 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.outside.mount_grants import MountGrantsContract
     from atoll.testing.contracts.outside.ssh import SshMachinesContract
     from atoll.testing.contracts.outside.worker_host import WorkerHostContract
-    from atoll.testing.contracts.reachable import ReachableContract
     from atoll.testing.contracts.readers import ConversationContract, TranscriptContract
     from atoll.testing.contracts.repositories import (
         ImporterContract,
@@ -51,8 +53,6 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.senders.push import PushSenderContract
     from atoll.testing.contracts.senders.webhooks import WebhookSenderContract
     from atoll.testing.contracts.signer import AuditSignerContract, TokenSignerContract
-    from atoll.testing.contracts.snapshots import KeepsSnapshotsContract
-    from atoll.testing.contracts.spares import KeepsSparesContract
     from atoll.testing.contracts.spawner import SpawnerContract
     from atoll.testing.contracts.storage.database import DatabaseContract
     from atoll.testing.contracts.storage.documents import DocumentsContract
@@ -177,7 +177,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "CloudDriveContract": "contracts.outside.drive",
         "ConversationContract": "contracts.readers",
         "DatabaseContract": "contracts.storage.database",
-        "ExtensionContract": "contracts.extension",
+        "ExtensionContract": "contracts.extensions.extension",
         "FakeAgentConfigs": "fakes.agents",
         "FakeAgentIssuer": "fakes.outside.issuer",
         "FakeAgentLayers": "fakes.agents",
@@ -211,8 +211,8 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "ImageBuilderContract": "contracts.images",
         "ImageShelfContract": "contracts.images",
         "ImporterContract": "contracts.repositories",
-        "KeepsSnapshotsContract": "contracts.snapshots",
-        "KeepsSparesContract": "contracts.spares",
+        "KeepsSnapshotsContract": "contracts.extensions.snapshots",
+        "KeepsSparesContract": "contracts.extensions.spares",
         "KeptShelfContract": "contracts.kept",
         "LeadershipContract": "contracts.leadership",
         "LocalShelfContract": "contracts.repositories",
@@ -220,7 +220,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "MountGrantsContract": "contracts.outside.mount_grants",
         "PushSenderContract": "contracts.senders.push",
         "MetricsContract": "contracts.telemetry.metrics",
-        "ReachableContract": "contracts.reachable",
+        "ReachableContract": "contracts.extensions.reachable",
         "RepositoryShelfContract": "contracts.repositories",
         "RuntimeClientsContract": "contracts.runtime",
         "SafetyLayersContract": "contracts.safety",

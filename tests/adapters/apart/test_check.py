@@ -15,7 +15,7 @@ from atoll.domain.ids import SandboxId
 from atoll.testing.check import suite
 from atoll.testing.check.__main__ import find_leftovers
 from atoll.testing.check.home import HomeAccess, find_host, home_of_run
-from atoll.testing.contracts.extension import ExtensionContract
+from atoll.testing.contracts.extensions.extension import ExtensionContract
 from atoll.wiring.control.settings import read_settings
 from tests.places import ROOT
 

@@ -3,7 +3,7 @@ import pytest
 from atoll.adapters.extensions.in_memory import FailurePoint, InMemory
 from atoll.domain.errors import Failed, Unavailable
 from atoll.ports.extension import Extension, Handle
-from atoll.testing.contracts.extension import ExtensionContract
+from atoll.testing.contracts.extensions.extension import ExtensionContract
 
 
 class TestInMemory(ExtensionContract):

@@ -32,7 +32,7 @@ from atoll.testing.check import suite as suite_module
 from atoll.testing.check.home import find_host, home_of_run, read_access
 from atoll.testing.check.report import CheckReport, Collector
 from atoll.testing.check.suite import TestInstalled
-from atoll.testing.contracts.extension import ExtensionContract
+from atoll.testing.contracts.extensions.extension import ExtensionContract
 from atoll.wiring.control.logs import configure
 
 SANDBOXES = 45

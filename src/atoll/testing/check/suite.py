@@ -29,8 +29,13 @@ from atoll.testing.check.processes import (
     find_listening,
     find_titled,
 )
-from atoll.testing.contracts.extension import DEATH_SECONDS
-from atoll.testing.contracts.reachable import AGENT, Another, ReachableContract, reached_at
+from atoll.testing.contracts.extensions.extension import DEATH_SECONDS
+from atoll.testing.contracts.extensions.reachable import (
+    AGENT,
+    Another,
+    ReachableContract,
+    reached_at,
+)
 from atoll.wire.contract.journal import check_health
 from atoll.wire.words.hosts import HostKind
 from atoll.wiring.control.extensions import load_named

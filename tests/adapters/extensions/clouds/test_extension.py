@@ -14,7 +14,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Extension, ExtensionSetup, Handle, VendorKey
-from atoll.testing.contracts.reachable import AGENT, Another, ReachableContract
+from atoll.testing.contracts.extensions.reachable import AGENT, Another, ReachableContract
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from tests.peers.clouds.cloud import CLOUDS, OPENSHELL, Cloud, each

@@ -9,7 +9,7 @@ import pytest
 from atoll.adapters.extensions.docker.extension import Docker, Settings
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Ended, Extension, Handle
-from atoll.testing.contracts.extension import ExtensionContract
+from atoll.testing.contracts.extensions.extension import ExtensionContract
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
 

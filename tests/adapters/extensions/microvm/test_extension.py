@@ -13,7 +13,7 @@ from atoll.adapters.linked.extension import LinkedExtension
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Extension, ExtensionSetup, Handle
-from atoll.testing.contracts.reachable import AGENT, Another, ReachableContract
+from atoll.testing.contracts.extensions.reachable import AGENT, Another, ReachableContract
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from tests.peers.machines.microvm import home_with_image, missing

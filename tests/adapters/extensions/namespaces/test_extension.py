@@ -15,7 +15,7 @@ from atoll.domain.errors import Invalid, Unavailable
 from atoll.domain.profile.demands import DISK, ROOT, SUDO
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Ended, Extension, Handle, Mount, Provision
-from atoll.testing.contracts.extension import ExtensionContract
+from atoll.testing.contracts.extensions.extension import ExtensionContract
 from atoll.testing.subordinate_ids import why_not
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire

@@ -10,7 +10,7 @@ import pytest
 from atoll.adapters.extensions.namespaces.extension import Namespaces, make
 from atoll.ports.extension import Extension, ExtensionSetup, Handle
 from atoll.testing import KeepsSnapshotsContract, KeepsSparesContract
-from atoll.testing.contracts.reachable import AGENT, Another
+from atoll.testing.contracts.extensions.reachable import AGENT, Another
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 

@@ -25,8 +25,8 @@ from atoll.domain.errors import AtollError, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Extension, Handle, Provision
-from atoll.testing.contracts.extension import ExtensionContract
-from atoll.testing.contracts.reachable import AGENT, Another, ReachableContract
+from atoll.testing.contracts.extensions.extension import ExtensionContract
+from atoll.testing.contracts.extensions.reachable import AGENT, Another, ReachableContract
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from tests.adapters.extensions.ssh.stack_seen import Expected

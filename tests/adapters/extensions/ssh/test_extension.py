@@ -19,7 +19,7 @@ from atoll.domain.hosts.host import NOT_TRUSTED
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Extension, Handle, Provision
-from atoll.testing.contracts.extension import ExtensionContract
+from atoll.testing.contracts.extensions.extension import ExtensionContract
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from tests.peers.far.sides import hosts_of, known_host

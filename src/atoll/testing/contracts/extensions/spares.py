@@ -14,7 +14,7 @@ from atoll.domain.errors import AtollError
 from atoll.domain.profile.profile import Workspace
 from atoll.domain.wall.resources import Resources
 from atoll.ports.extension import Examines, Extension, Handle, KeepsSpares, Mount
-from atoll.testing.contracts.reachable import ReachableContract
+from atoll.testing.contracts.extensions.reachable import ReachableContract
 from atoll.wire.contract.journal import check_health
 from atoll.wire.words.sandboxes import Access
 

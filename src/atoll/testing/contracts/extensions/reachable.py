@@ -36,7 +36,7 @@ from atoll.ports.extension import (
     Reachability,
 )
 from atoll.ports.runtime import RuntimeClient
-from atoll.testing.contracts.extension import ExtensionContract
+from atoll.testing.contracts.extensions.extension import ExtensionContract
 from atoll.wire.contract.call import PathId
 from atoll.wire.contract.execs import ExecBody, run_exec
 from atoll.wire.contract.files import read_file, write_file

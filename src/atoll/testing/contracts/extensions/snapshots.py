@@ -12,7 +12,7 @@ from atoll.domain.errors import AtollError
 from atoll.domain.ids import SandboxId, SnapshotId, spell
 from atoll.domain.snapshots.promise import SnapshotPromise
 from atoll.ports.extension import Examines, Extension, Handle, KeepsSnapshots
-from atoll.testing.contracts.reachable import ReachableContract
+from atoll.testing.contracts.extensions.reachable import ReachableContract
 
 WRITER = (
     "import sqlite3; base = sqlite3.connect('/workspace/base', isolation_level=None);"

@@ -1,0 +1,1 @@
+"""Contracts of backends: what every one of them keeps, and the optional abilities."""
