@@ -32,8 +32,8 @@ RELOCATE: Final = "Relocates"
 KEEP_SNAPSHOTS: Final = "KeepsSnapshots"
 """The ability of `KeepsSnapshots`."""
 
-KEEP_SPARES: Final = "KeepsSpares"
-"""The ability of `KeepsSpares`."""
+KEEP_POOLS: Final = "KeepsPools"
+"""The ability of `KeepsPools`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Capabilities:
       it cannot act on, each with why: a sandbox that names one is not placed there.
     - `fetches_images`: this server's own daemon fetches the image that a profile names.
     - `snapshots`: what it promises of snapshots; None where it keeps none.
-    - `spares`: it builds environments for sandboxes to come.
+    - `pools`: it builds environments for sandboxes to come.
     - `pricing`: `self-hosted`, else how a vendor counts; `cost_per_hour` is a declared price.
     """
 
@@ -77,7 +77,7 @@ class Capabilities:
     spare_layers: bool = True
     fetches_images: bool = False
     snapshots: SnapshotPromise | None = None
-    spares: bool = False
+    pools: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,16 +415,16 @@ class KeepsSnapshots(Protocol):
 
 
 @runtime_checkable
-class KeepsSpares(Protocol):
-    """Optional ability: environments are built before anybody asks for one. `Capabilities.spares`
+class KeepsPools(Protocol):
+    """Optional ability: environments are built before anybody asks for one. `Capabilities.pools`
     says whether they are here and now."""
 
-    async def keep_spare(self, request: Provision) -> Handle:
+    async def build_pooled(self, request: Provision) -> Handle:
         """Build the environment of a sandbox to come: all that does not depend on who will ask for
         it, looked at and found good when this returns. Nobody's programs run in it, and no key is
         there. `provision` of the same sandbox and generation makes the sandbox of it, with the
         name, variables, agents and mounts of that request; where the request needs another wall it
-        is built as ever. A spare that is there already is left, unless its wall would be another
+        is built as ever. One that is there already is left, unless its wall would be another
         one now. `teardown`, `survey` and `ended` are as for any environment. Raises `Invalid` for
         what cannot be built before, `Conflict` where files are kept, `Unavailable`, `Failed`:
         nothing is left then."""
@@ -448,6 +448,6 @@ class Mirrors(Protocol):
 
 
 ABILITIES: Final[Mapping[str, type]] = MappingProxyType(
-    {"Relocates": Relocates, "KeepsSnapshots": KeepsSnapshots, "KeepsSpares": KeepsSpares}
+    {"Relocates": Relocates, "KeepsSnapshots": KeepsSnapshots, "KeepsPools": KeepsPools}
 )
 """Optional protocols, by their name in `Capabilities.abilities`."""

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     )
     from atoll.testing.contracts.clock import ClockContract
     from atoll.testing.contracts.extensions.extension import ExtensionContract
+    from atoll.testing.contracts.extensions.pools import KeepsPoolsContract
     from atoll.testing.contracts.extensions.reachable import ReachableContract
     from atoll.testing.contracts.extensions.snapshots import KeepsSnapshotsContract
-    from atoll.testing.contracts.extensions.spares import KeepsSparesContract
     from atoll.testing.contracts.host import HostContract
     from atoll.testing.contracts.images import (
         ImageBuilderContract,
@@ -132,8 +132,8 @@ __all__ = [
     "ImageShelfContract",
     "ImporterContract",
     "IssueReaderContract",
+    "KeepsPoolsContract",
     "KeepsSnapshotsContract",
-    "KeepsSparesContract",
     "KeptShelfContract",
     "LeadershipContract",
     "LiveChannelsContract",
@@ -212,7 +212,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "ImageShelfContract": "contracts.images",
         "ImporterContract": "contracts.repositories",
         "KeepsSnapshotsContract": "contracts.extensions.snapshots",
-        "KeepsSparesContract": "contracts.extensions.spares",
+        "KeepsPoolsContract": "contracts.extensions.pools",
         "KeptShelfContract": "contracts.kept",
         "LeadershipContract": "contracts.leadership",
         "LocalShelfContract": "contracts.repositories",

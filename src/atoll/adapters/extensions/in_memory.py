@@ -13,7 +13,7 @@ from atoll.domain.errors import AtollError, Conflict, Failed
 from atoll.domain.ids import SandboxId
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import (
-    KEEP_SPARES,
+    KEEP_POOLS,
     Capabilities,
     CleanupReport,
     Ended,
@@ -37,7 +37,7 @@ class FailurePoint(StrEnum):
     """A call at which a test can inject a failure."""
 
     PROVISION = "provision"
-    KEEP_SPARE = "keep_spare"
+    BUILD_POOLED = "build_pooled"
     WAIT_READY = "wait_ready"
     TEARDOWN = "teardown"
     SURVEY = "survey"
@@ -48,7 +48,7 @@ class _Place:
     generation: int
     live: bool
     maintenance: bool = False
-    spare: Provision | None = None
+    pooled: Provision | None = None
     reason: str | None = None  # of its end, where it ended by itself
 
 
@@ -62,7 +62,7 @@ class InMemory:
     called: str = NAME
     able: Capabilities = field(
         default_factory=lambda: Capabilities(
-            IsolationLevel.NONE, compose=True, abilities=frozenset({KEEP_SPARES}), spares=True
+            IsolationLevel.NONE, compose=True, abilities=frozenset({KEEP_POOLS}), pools=True
         )
     )
     left: tuple[str, ...] = ()
@@ -137,21 +137,23 @@ class InMemory:
         self._places[request.sandbox_id] = _Place(request.generation, True, maintenance)
         return self._handle(request.sandbox_id, request.generation)
 
-    async def keep_spare(self, request: Provision) -> Handle:
-        """Record a spare as running. Raises `Conflict` where a sandbox is or was."""
+    async def build_pooled(self, request: Provision) -> Handle:
+        """Record a pooled sandbox as running. Raises `Conflict` where a sandbox is or was."""
         if self.gate is not None:
             await self.gate.wait()
-        self._raise_injected(FailurePoint.KEEP_SPARE)
+        self._raise_injected(FailurePoint.BUILD_POOLED)
         place = self._places.get(request.sandbox_id)
-        if place is not None and place.spare is None:
-            raise Conflict(f"sandbox {request.sandbox_id} has files: no spare can take its place")
-        self._places[request.sandbox_id] = _Place(request.generation, True, spare=request)
+        if place is not None and place.pooled is None:
+            raise Conflict(
+                f"sandbox {request.sandbox_id} has files: no pooled sandbox can take its place"
+            )
+        self._places[request.sandbox_id] = _Place(request.generation, True, pooled=request)
         return self._handle(request.sandbox_id, request.generation)
 
-    def spares(self) -> list[Provision]:
-        """Return the requests of all spares that run."""
+    def pooled_requests(self) -> list[Provision]:
+        """Return the requests of all pooled environments that run."""
         places = self._places.values()
-        return [place.spare for place in places if place.live and place.spare is not None]
+        return [place.pooled for place in places if place.live and place.pooled is not None]
 
     async def why_ended(self, sandbox_id: SandboxId) -> str | None:
         """Return why a sandbox ended by itself."""

@@ -128,7 +128,7 @@ class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_u
     - `tree` is a directory below the home's `images/` that becomes the root, None the host's own;
       `overlay` adds a writable layer above it.
     - `bare` shows an empty directory in place of the workspace.
-    - `spare` builds it up to the wall; a start without it of the same generation makes the sandbox
+    - `pooled` builds it up to the wall; a start without it of the same generation makes the sandbox
       of it.
     - `debug` takes the filter that lets debuggers work.
     - `sudo` are whole commands that its runtime may have run as seemingly root.
@@ -157,7 +157,7 @@ class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_u
     mounts: Annotated[tuple[HostMount, ...], msgspec.Meta(max_length=16)] = ()
     sudo: Annotated[tuple[tuple[Text, ...], ...], msgspec.Meta(max_length=256)] = ()
     maintenance_seconds: Annotated[int, msgspec.Meta(ge=1, le=3600)] | None = None
-    spare: bool = False
+    pooled: bool = False
 
 
 class Serve(msgspec.Struct, frozen=True, tag_field="verb", tag="serve", forbid_unknown_fields=True):

@@ -34,7 +34,7 @@ from atoll.zygote.records.reports import (
 )
 from atoll.zygote.start.assignment import assign
 from atoll.zygote.start.pool import POOL_SIZE, Pool
-from atoll.zygote.start.shape import fits_shape, spare_order
+from atoll.zygote.start.shape import fits_shape, pooled_order
 from atoll.zygote.start.starts import Starts
 from atoll.zygote.stop.stopping import begin_stop
 from atoll.zygote.stop.teardown import TeardownResult, end_session, send_signal
@@ -131,7 +131,7 @@ class Boxes:
         entry = self._entries.get(request.sandbox_id)
         self._check_wall(entry.record if entry else self.kept.get(request.sandbox_id), order)
         if entry is not None and entry.shape is not None:
-            self._join_spare(entry, entry.shape, order, reply)
+            self._join_pooled(entry, entry.shape, order, reply)
         elif entry is not None:
             self._join_start(entry, order, reply)
         elif request.fresh and request.sandbox_id in self.kept:
@@ -179,18 +179,18 @@ class Boxes:
         else:
             entry.rendezvous_waiters.append(reply)
 
-    def _join_spare(
+    def _join_pooled(
         self, entry: SandboxEntry, shape: Shape, order: StartOrder, reply: Reply
     ) -> None:
-        """Make the sandbox of a spare that fits, which is then ready; one of another shape is built
-        anew. A spare that is asked for again is left as it is."""
+        """Assign a pooled sandbox that fits to a start; one of another shape is built anew, and one
+        that is asked for again is left as it is."""
         request = order.start
         fits = fits_shape(self.host, request, shape)
         if entry.phase is Phase.STOPPING:
             entry.after_stop.append(lambda: self._start_or_refuse(order, reply))
-        elif fits and request.spare and entry.phase is Phase.RUNNING:
+        elif fits and request.pooled and entry.phase is Phase.RUNNING:
             reply(wire.Started(self._answer(entry.record), attached=True))
-        elif fits and request.spare:
+        elif fits and request.pooled:
             entry.start_waiters.append(reply)
         elif entry.phase is Phase.STARTING:
             entry.start_waiters.append(lambda _answer: self._start_or_refuse(order, reply))
@@ -202,8 +202,8 @@ class Boxes:
             self._begin_stop(entry)
 
     def _assign(self, entry: SandboxEntry, request: wire.Start) -> bool:
-        """Assign a spare; returns whether that succeeded. Otherwise an ordinary start will find the
-        error and report it."""
+        """Assign a pooled sandbox; returns whether that succeeded. Otherwise an ordinary start will
+        find the error and report it."""
         try:
             entry.record = assign(self.host, entry, request)
         except (AtollError, OSError):
@@ -224,8 +224,8 @@ class Boxes:
             check_disk_space(self.host.home, self.host.settings.low_disk_mb)
         known = self.kept.get(request.sandbox_id)
         shape = None
-        if request.spare:
-            order, shape = spare_order(self.host, order, known)
+        if request.pooled:
+            order, shape = pooled_order(self.host, order, known)
         elif known is None and order.wall == "bubblewrap" and self._start_from_pool(request, reply):
             return
         entry = self.starts.prepare(order, known)

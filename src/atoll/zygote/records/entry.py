@@ -58,7 +58,7 @@ class SandboxEntry:
     connect, `stop_waiters` until it stopped. `after_stop` is called then. `rendezvous` is the
     report that init may connect; from then on `slot_released` is true, because the start no longer
     counts against the limit of starts. `start` is the request that started it,
-    `shape` what a spare was built for, until it is assigned.
+    `shape` what a pooled sandbox was built for, until it is assigned.
 
     Once `is_ready` the runtime may request commands of `sudo`: `sudo_runs` are running,
     `sudo_requests` is the current minute and the number of requests in it, and `sudo_ignored` is

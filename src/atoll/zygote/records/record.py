@@ -24,7 +24,7 @@ class SandboxRecord(msgspec.Struct, frozen=True):
     init while it runs; `tree` is its image, empty for the host's root; `group` names its control
     groups where its id does not. `disk_uid` is what its files have on the disk where that is not
     `sandbox_uid`: those of a snapshot stay its former sandbox's. `backend` is the extension whose
-    machine it is on, with the key of its link and what the extension keeps. A `spare` waits for a
+    machine it is on, with the key of its link and what the extension keeps. A `pooled` waits for a
     request: none of its files matter."""
 
     sandbox_id: str
@@ -45,7 +45,7 @@ class SandboxRecord(msgspec.Struct, frozen=True):
     link_key: str = ""
     data: tuple[tuple[str, str], ...] = ()
     disk_uid: int = 0
-    spare: bool = False
+    pooled: bool = False
 
     @property
     def group_name(self) -> str:

@@ -47,7 +47,7 @@ def assign(host: HostResources, entry: SandboxEntry, request: Start) -> record.S
         generation=request.generation,
         hostname=request.hostname,
         group=former if moves else "",
-        spare=False,
+        pooled=False,
     )
     host.groups.make(former, caps(request.limits))
     init = entry.inside_pidfds[0]

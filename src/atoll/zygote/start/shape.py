@@ -46,7 +46,7 @@ def template_of(host: HostResources, request: wire.Start) -> wire.Start:
         agents=(),
         fresh=False,
         sudo=(),
-        spare=False,
+        pooled=False,
     )
 
 
@@ -68,16 +68,18 @@ def fits_shape(host: HostResources, request: wire.Start, shape: Shape) -> bool:
         return False
 
 
-def spare_order(
+def pooled_order(
     host: HostResources, order: StartOrder, known: SandboxRecord | None
 ) -> tuple[StartOrder, Shape]:
-    """Return the order to build a spare, and its shape. Raises `Conflict` where files are kept,
-    `Invalid` for a request that nothing can wait for, `Failed` without root."""
+    """Return the order to build a pooled sandbox, and its shape. Raises `Conflict` where files are
+    kept, `Invalid` for a request that nothing can wait for, `Failed` without root."""
     request = order.start
     if not host.root:
         raise Failed("only an Atoll that runs as root keeps sandboxes ready")
     if known is not None:
-        raise Conflict(f"sandbox {request.sandbox_id} has files: no spare can take its place")
+        raise Conflict(
+            f"sandbox {request.sandbox_id} has files: no pooled sandbox can take its place"
+        )
     if not may_wait(request):
         raise Invalid("nothing waits for folders of the host, snapshots or maintenance")
     try:
@@ -85,6 +87,6 @@ def spare_order(
     except OSError as err:
         raise Invalid(f"a folder that it shows is missing: {err}", field="views") from err
     named = msgspec.structs.replace(
-        shape.request, sandbox_id=request.sandbox_id, generation=request.generation, spare=True
+        shape.request, sandbox_id=request.sandbox_id, generation=request.generation, pooled=True
     )
     return replace(order, start=named), shape

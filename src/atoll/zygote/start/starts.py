@@ -57,7 +57,7 @@ class Starts:
             wall=order.wall,
             tree=request.tree or "",
             disk_uid=self._disk_uid(order, known),
-            spare=request.spare,
+            pooled=request.pooled,
         )
         if order.link is not None:
             fresh = _with_link(fresh, order.link, known)

@@ -33,7 +33,7 @@ def sweep(
             known = record.load(folder / "box.json")
         except Failed:
             continue  # left for a person: list cannot show what cannot be read
-        if folder.name.startswith(POOL_PREFIX) or (known is not None and known.spare):
+        if folder.name.startswith(POOL_PREFIX) or (known is not None and known.pooled):
             _remove_pooled(engine_mounts, groups, folder, known)
         elif known is not None:
             kept[known.sandbox_id] = _settle(engine_mounts, groups, known)

@@ -1,6 +1,6 @@
-"""Views that reach a sandbox after its wall was built: those of a spare that a request takes.
+"""Views that reach a pooled sandbox when a request takes it, after its wall was built.
 
-Nothing runs inside by then but init. Where such views belong, a spare has small folders that may be
+Nothing runs inside by then but init. Where such views belong, it has small folders that may be
 written to; they are read-only once the views are there.
 """
 

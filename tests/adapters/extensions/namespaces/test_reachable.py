@@ -9,7 +9,7 @@ import pytest
 
 from atoll.adapters.extensions.namespaces.extension import Namespaces, make
 from atoll.ports.extension import Extension, ExtensionSetup, Handle
-from atoll.testing import KeepsSnapshotsContract, KeepsSparesContract
+from atoll.testing import KeepsPoolsContract, KeepsSnapshotsContract
 from atoll.testing.contracts.extensions.reachable import AGENT, Another
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
@@ -21,7 +21,7 @@ def rig() -> Iterator[ZygoteRig]:
         yield running
 
 
-class TestNamespacesReached(KeepsSnapshotsContract, KeepsSparesContract):
+class TestNamespacesReached(KeepsSnapshotsContract, KeepsPoolsContract):
     @pytest.fixture
     def another(self, rig: ZygoteRig) -> Another:
         self.home = rig.home.root

@@ -26,8 +26,8 @@ from atoll.domain.sandboxes.image import HOST
 from atoll.domain.size import MIB
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import (
+    KEEP_POOLS,
     KEEP_SNAPSHOTS,
-    KEEP_SPARES,
     Capabilities,
     CleanupReport,
     Ended,
@@ -83,9 +83,9 @@ class Namespaces(ZygoteSnapshots):
         return Capabilities(
             isolation=IsolationLevel.CONTAINER,
             ignores=() if report is None else tuple(unkept_fields(report)),
-            abilities=frozenset({KEEP_SNAPSHOTS, KEEP_SPARES}),
+            abilities=frozenset({KEEP_SNAPSHOTS, KEEP_POOLS}),
             snapshots=promise_of(report),
-            spares=report is not None and report.root,
+            pools=report is not None and report.root,
         )
 
     async def examine(self) -> None:
@@ -112,17 +112,17 @@ class Namespaces(ZygoteSnapshots):
         installed, or that lacks a program the sandbox's agent needs."""
         return await self._begin(request)
 
-    async def keep_spare(self, request: Provision) -> Handle:
+    async def build_pooled(self, request: Provision) -> Handle:
         """Build a sandbox up to the wall, whose init answers when this returns."""
-        return await self._begin(request, spare=True)
+        return await self._begin(request, pooled=True)
 
-    async def _begin(self, request: Provision, *, spare: bool = False) -> Handle:
+    async def _begin(self, request: Provision, *, pooled: bool = False) -> Handle:
         root = await self._root(request)
         if root is not None:
             request = replace(
                 request, mounts=await asyncio.to_thread(choose_mounts, root, request.mounts)
             )
-        start = msgspec.structs.replace(self._start(request, root), spare=spare)
+        start = msgspec.structs.replace(self._start(request, root), pooled=pooled)
         answer = await self._link.request(start, seconds=START_SECONDS)
         if not isinstance(answer, wire.Started):
             raise Failed(f"the zygote answered a start by {type(answer).__name__}")

@@ -13,7 +13,7 @@ from atoll.wire.zygote import messages as wire
 from atoll.zygote.records import record
 from tests.zygote.start.test_pool import all_gone, known, shell
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps spares")
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps pools")
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
 REPOSITORY, LAYER = "/.atoll/repos/1.git", "/opt/atoll/agents/tool-1"
@@ -49,7 +49,7 @@ def folders(rig: ZygoteRig) -> Folders:
 
 
 def keep_ready(rig: ZygoteRig, sandbox_id: str, **more: object) -> record.SandboxRecord:
-    answer = rig.ask(wire.Start(sandbox_id, 1, "waits", spare=True, **more))  # type: ignore[arg-type]
+    answer = rig.ask(wire.Start(sandbox_id, 1, "waits", pooled=True, **more))  # type: ignore[arg-type]
     assert isinstance(answer, wire.Started), answer
     return known(rig, sandbox_id)
 
@@ -60,12 +60,12 @@ def processes(known: record.SandboxRecord) -> set[int]:
 
 def test_start_makes_the_sandbox_of_its_spare(rig: ZygoteRig, folders: Folders) -> None:
     spare = keep_ready(rig, "sb_first")
-    assert spare.spare
+    assert spare.pooled
     assert not rig.home.box("sb_first").socket.exists()
     env = (*ENV, ("WHO", "somebody"))
     box = rig.start("sb_first", env=env, views=folders.views())
     assert processes(known(rig, "sb_first")) == processes(spare)
-    assert not known(rig, "sb_first").spare
+    assert not known(rig, "sb_first").pooled
     assert shell(rig, box, "hostname; echo $WHO").split() == ["box", "somebody"]
     assert shell(rig, box, f"cat {REPOSITORY}/word {LAYER}/word") == "refsprogram"
 
@@ -121,7 +121,7 @@ def test_spare_that_is_asked_for_again_stays_unless_its_shape_changed(rig: Zygot
 
 def test_start_that_comes_while_its_spare_is_built_gets_it(rig: ZygoteRig) -> None:
     with rig.connect() as link:
-        link.send(wire.encode_request(7, wire.Start("sb_soon", 1, "waits", spare=True)))
+        link.send(wire.encode_request(7, wire.Start("sb_soon", 1, "waits", pooled=True)))
         link.send(wire.encode_request(8, wire.Start("sb_soon", 1, "soon", env=ENV)))
         answers: dict[int, wire.Answer] = {}
         while len(answers) < 2:
@@ -131,7 +131,7 @@ def test_start_that_comes_while_its_spare_is_built_gets_it(rig: ZygoteRig) -> No
     made = answers[8]
     assert isinstance(made, wire.Started)
     assert shell(rig, made.box, "hostname") == "soon"
-    assert not known(rig, "sb_soon").spare
+    assert not known(rig, "sb_soon").pooled
 
 
 def test_spare_without_its_init_leaves_nothing_and_says_so(rig: ZygoteRig) -> None:
@@ -156,7 +156,7 @@ def test_stop_of_a_spare_keeps_nothing(rig: ZygoteRig) -> None:
 def test_no_spare_takes_the_place_of_files(rig: ZygoteRig) -> None:
     rig.start("sb_files", env=ENV)
     rig.ask(wire.Stop("sb_files"))
-    answer = rig.ask(wire.Start("sb_files", 2, "waits", spare=True))
+    answer = rig.ask(wire.Start("sb_files", 2, "waits", pooled=True))
     assert isinstance(answer, wire.Refused) and answer.kind == "conflict"
 
 

@@ -1,6 +1,6 @@
 """The contract of an Extension that builds environments for sandboxes to come.
 
-Subclass `KeepsSparesContract` beside `ReachableContract`, with the same fixtures.
+Subclass `KeepsPoolsContract` beside `ReachableContract`, with the same fixtures.
 """
 
 import os
@@ -13,7 +13,7 @@ import pytest
 from atoll.domain.errors import AtollError
 from atoll.domain.profile.profile import Workspace
 from atoll.domain.wall.resources import Resources
-from atoll.ports.extension import Examines, Extension, Handle, KeepsSpares, Mount
+from atoll.ports.extension import Examines, Extension, Handle, KeepsPools, Mount
 from atoll.testing.contracts.extensions.reachable import ReachableContract
 from atoll.wire.contract.journal import check_health
 from atoll.wire.words.sandboxes import Access
@@ -21,15 +21,15 @@ from atoll.wire.words.sandboxes import Access
 NAMED = "cat /proc/sys/kernel/hostname; echo $WHO"
 
 
-class KeepsSparesContract(ReachableContract):
-    """Contract of `Capabilities.spares` and `KeepsSpares`."""
+class KeepsPoolsContract(ReachableContract):
+    """Contract of `Capabilities.pools` and `KeepsPools`."""
 
     async def test_sandbox_is_made_of_its_spare(self, extension: Extension) -> None:
         """Find the name and the variables of the request in an environment that was there
         before."""
         keeper = await keeping(extension)
         waiting = self.request()
-        spare = await keeper.keep_spare(replace(waiting, name="spare"))
+        spare = await keeper.build_pooled(replace(waiting, name="pooled"))
         before = await standing(extension, spare)
         wanted = replace(waiting, env=(("WHO", "somebody"),), name="asked-for")
         async with self.reached(extension, wanted) as (request, it):
@@ -46,7 +46,7 @@ class KeepsSparesContract(ReachableContract):
         source.mkdir(mode=0o755, parents=True)
         (source / "HEAD").write_text("ref: refs/heads/main\n")
         waiting = self.request()
-        await keeper.keep_spare(waiting)
+        await keeper.build_pooled(waiting)
         wanted = replace(waiting, mounts=(Mount(str(source), "/.atoll/repos/1.git", live=True),))
         try:
             async with self.reached(extension, wanted) as (_, it):
@@ -59,10 +59,10 @@ class KeepsSparesContract(ReachableContract):
             shutil.rmtree(source)
 
     async def test_request_of_another_shape_is_served_as_ever(self, extension: Extension) -> None:
-        """Find a workspace that cannot be written, where a spare had one that can."""
+        """Find a workspace that cannot be written, where a pooled sandbox had one that can."""
         keeper = await keeping(extension)
         waiting = self.request()
-        await keeper.keep_spare(waiting)
+        await keeper.build_pooled(waiting)
         profile = replace(waiting.profile, workspace=Workspace(access=Access.READ_ONLY))
         async with self.reached(extension, replace(waiting, profile=profile)) as (_, it):
             assert "Read-only" in await it.run("touch /workspace/x 2>&1")
@@ -71,33 +71,33 @@ class KeepsSparesContract(ReachableContract):
         """Ask twice for one spare, have it of another shape, end it, and find no trace."""
         keeper = await keeping(extension)
         waiting = self.request()
-        spare = await keeper.keep_spare(waiting)
-        assert (await keeper.keep_spare(waiting)).sandbox_id == spare.sandbox_id
+        spare = await keeper.build_pooled(waiting)
+        assert (await keeper.build_pooled(waiting)).sandbox_id == spare.sandbox_id
         limits = Resources(ptys=7)
         other = replace(waiting, profile=replace(waiting.profile, resources=limits))
-        spare = await keeper.keep_spare(other)
+        spare = await keeper.build_pooled(other)
         assert await standing(extension, spare)
         await extension.teardown(spare, keep_state=False)
         assert not await standing(extension, spare)
         assert not (await extension.teardown(spare, keep_state=False)).removed
 
     async def test_nothing_is_kept_in_the_place_of_files(self, extension: Extension) -> None:
-        """Find a spare refused whose sandbox has files."""
+        """Find a pooled sandbox refused whose sandbox has files."""
         keeper = await keeping(extension)
         async with self.reached(extension) as (request, _it):
             handle = Handle(request.sandbox_id, 1, extension.name)
             await extension.teardown(handle, keep_state=True)
             with pytest.raises(AtollError):
-                await keeper.keep_spare(replace(request, generation=2))
+                await keeper.build_pooled(replace(request, generation=2))
 
 
-async def keeping(extension: Extension) -> KeepsSpares:
-    """Return an extension that keeps spares; skip the test of one that does not on this
+async def keeping(extension: Extension) -> KeepsPools:
+    """Return an extension that keeps pools; skip the test of one that does not on this
     machine."""
     if isinstance(extension, Examines):
         await extension.examine()
-    if not extension.capabilities().spares or not isinstance(extension, KeepsSpares):
-        pytest.skip("keeps no spares here")
+    if not extension.capabilities().pools or not isinstance(extension, KeepsPools):
+        pytest.skip("keeps no pools here")
     return extension
 
 
