@@ -1,5 +1,6 @@
 """Making a home, starting and ending the zygote beside us, covering private folders."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -105,6 +106,19 @@ def test_zygote_started_twice_is_one_apart_from_us_and_leaves_nothing(home: Home
     LocalHost().down(home.root)
     assert zygote_process.zygote_pid(home) is None
     assert [str(each.base(home.tag)) for each in stood if each.base(home.tag).exists()] == []
+
+
+def test_start_that_fails_waits_for_the_end_of_its_zygote(home: Home) -> None:
+    prepare_home(home.root)
+    link = zygote_process.start(home)
+    pid = zygote_process.zygote_pid(home)
+    assert link is not None and pid is not None
+    with Path(f"/proc/{pid}/cmdline").open("rb") as command:
+        with link:
+            assert command.read()
+        command.seek(0)
+        with contextlib.suppress(ProcessLookupError):  # It was waited for, too.
+            assert command.read() == b""
 
 
 def test_zygote_that_cannot_start_says_why(home: Home) -> None:

@@ -114,7 +114,7 @@ def run(
     server.serve()
     if listener.fileno() >= 0:
         _stop_listening(home, server, listener)
-    cgroups.remove_own_groups(home.tag, _made_by(link))
+    _leave(home, link)
     os.close(lock)
 
 
@@ -144,6 +144,14 @@ def _watch_starter(loop: Loop, link: socket.socket, withdraw: Callable[[], None]
         os.kill(os.getpid(), signal.SIGTERM)
 
     loop.watch(link.fileno(), read)
+
+
+def _leave(home: Home, link: socket.socket | None) -> None:
+    """Remove our groups. The link to the starter closes with this process, not before: a start that
+    fails waits for that."""
+    cgroups.remove_own_groups(home.tag, _made_by(link))
+    if link is not None:
+        link.detach()
 
 
 def _made_by(link: socket.socket | None) -> int | None:
