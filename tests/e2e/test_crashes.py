@@ -24,7 +24,7 @@ from atoll.wiring.launch import zygote_process
 from atoll.zygote.host.home import Home
 from tests.e2e.servers import emptied
 from tests.peers.api import Api, api_of, until
-from tests.peers.remains import changed, pids_of, remains, uids_of
+from tests.peers.remains import await_forgotten, changed, pids_of, remains, uids_of
 from tests.peers.terminal_client import TerminalClient, attached
 
 NUMBERS = 1_000_000
@@ -370,7 +370,9 @@ def test_stop_and_start_keep_workspace_and_agent_state(server: TestServer, api: 
 
 
 def test_destroyed_sandbox_leaves_nothing_on_the_machine(server: TestServer, api: Api) -> None:
-    api.act(api.create()["sandbox_id"], "destroy")  # what is made once is made
+    first = api.create()["sandbox_id"]
+    api.act(first, "destroy")  # what is made once is made
+    await_forgotten(server.home, first)
     before = remains(server.home)
     sandbox = api.create()["sandbox_id"]
     api.terminal(sandbox)

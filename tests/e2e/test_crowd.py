@@ -16,7 +16,7 @@ from atoll.testing.server import TestServer, test_server
 from atoll.wiring.launch import zygote_process
 from atoll.zygote.host.home import POOL_PREFIX, Home
 from tests.peers.api import Api, api_of
-from tests.peers.remains import changed, remains, uids_of
+from tests.peers.remains import await_forgotten, changed, remains, uids_of
 from tests.peers.terminal_client import attached
 
 T = TypeVar("T")
@@ -41,7 +41,9 @@ async def test_crowd_of_sandboxes_answers_and_leaves_the_machine_as_it_was(
     server: TestServer, count: int
 ) -> None:
     with api_of(server) as api:
-        api.act(api.create()["sandbox_id"], "destroy")  # what is made once is made
+        first = api.create()["sandbox_id"]
+        api.act(first, "destroy")  # what is made once is made
+        await_forgotten(server.home, first)
         before, held = remains(server.home), descriptors(server)
         disk = used(server.home)
         steps = [time.monotonic()]

@@ -17,6 +17,7 @@ from atoll.wiring.launch import zygote_process
 from atoll.zygote.host.home import POOL_PREFIX, Home
 from atoll.zygote.wall import hierarchies
 from atoll.zygote.wall.runtime_group import SUFFIX
+from tests.peers.api import until
 
 #: Files that grow with use and hold no sandbox.
 GROWING = ("atoll.db", "zygote.log", "new-template", "template")
@@ -61,6 +62,12 @@ def changed(
     return {
         kind: set(found) for kind in kinds if (found := getattr(now, kind) ^ getattr(before, kind))
     }
+
+
+def await_forgotten(root: Path, sandbox_id: str) -> None:
+    """Wait until the document of a destroyed sandbox is gone, which its state does not wait for:
+    documents are written and removed in the background, one after the other."""
+    until(lambda: (root / "sandboxes" / sandbox_id).exists(), lambda there: not there)
 
 
 def pids_of(uids: frozenset[int]) -> list[int]:

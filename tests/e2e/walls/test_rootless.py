@@ -20,7 +20,7 @@ from atoll.testing.stranger import Stranger
 from atoll.testing.subordinate_ids import range_of, why_not
 from tests.claims import claim_far_uid
 from tests.peers.api import Api, api_of, until
-from tests.peers.remains import pids_of, remains
+from tests.peers.remains import await_forgotten, pids_of, remains
 from tests.peers.terminal_client import attached
 
 STRANGER = claim_far_uid()
@@ -152,12 +152,15 @@ def test_isolation_without_rights_names_every_limit_that_is_missing(
 
 
 def test_destroy_without_rights_leaves_nothing(api: Api) -> None:
-    api.act(api.create()["sandbox_id"], "destroy")
-    before = remains(api.server.home)
+    home, first = api.server.home, api.create()["sandbox_id"]
+    api.act(first, "destroy")
+    await_forgotten(home, first)
+    before = remains(home)
     sandbox = api.create()["sandbox_id"]
     api.run(sandbox, "mkdir -p a/b && chmod 0 a && (setsid sleep 600 >&- 2>&- &)")
     api.act(sandbox, "destroy")
-    assert remains(api.server.home) == before
+    await_forgotten(home, sandbox)
+    assert remains(home) == before
 
 
 def test_down_without_rights_ends_every_process_of_the_person() -> None:
