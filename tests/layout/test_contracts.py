@@ -21,6 +21,8 @@ SOURCE = ROOT / "src" / "atoll"
 PARTS = {
     "Channel": "RuntimeClients",
     "Closable": "Extension",
+    "DiskImage": "DiskImages",
+    "DiskImageDraft": "DiskImages",
     "Document": "Documents",
     "EndReasons": "Extension",
     "Examines": "Extension",

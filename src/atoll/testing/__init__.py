@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         LiveChannelsContract,
     )
     from atoll.testing.contracts.clock import ClockContract
+    from atoll.testing.contracts.contents import BlobSealerContract, DiskImagesContract
     from atoll.testing.contracts.extensions.extension import ExtensionContract
     from atoll.testing.contracts.extensions.pools import KeepsPoolsContract
     from atoll.testing.contracts.extensions.reachable import ReachableContract
@@ -89,12 +90,14 @@ __all__ = [
     "AgentLayersContract",
     "AgentShelfContract",
     "AuditSignerContract",
+    "BlobSealerContract",
     "BlobsContract",
     "BusContract",
     "ClockContract",
     "CloudDriveContract",
     "ConversationContract",
     "DatabaseContract",
+    "DiskImagesContract",
     "DocumentsContract",
     "EventSinkContract",
     "ExtensionContract",
@@ -167,7 +170,9 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "AgentLayersContract": "contracts.agents",
         "AgentShelfContract": "contracts.agents",
         "AuditSignerContract": "contracts.signer",
+        "BlobSealerContract": "contracts.contents",
         "BlobsContract": "contracts.blobs",
+        "DiskImagesContract": "contracts.contents",
         "BusContract": "contracts.bus",
         "DocumentsContract": "contracts.storage.documents",
         "EventSinkContract": "contracts.bus",

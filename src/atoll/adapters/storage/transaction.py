@@ -4,6 +4,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.approvals import SqlApprovalRows
 from atoll.adapters.storage.audit import SqlAuditRows
+from atoll.adapters.storage.contents import (
+    SqlContentBlobRows,
+    SqlContentKeyRows,
+    SqlContentRows,
+)
 from atoll.adapters.storage.dashboards.comments import SqlDashboardCommentRows
 from atoll.adapters.storage.dashboards.dashboards import SqlDashboardRows
 from atoll.adapters.storage.dashboards.documents import (
@@ -105,6 +110,9 @@ def _sandboxes(connection: AsyncConnection) -> SandboxTables:
         usage=SqlUsageRows(connection),
         screens=SqlScreenRows(connection),
         snapshots=SqlSnapshotRows(connection),
+        content_keys=SqlContentKeyRows(connection),
+        contents=SqlContentRows(connection),
+        content_blobs=SqlContentBlobRows(connection),
     )
 
 

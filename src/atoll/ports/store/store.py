@@ -13,6 +13,7 @@ from atoll.domain.ids import DesktopId, SandboxId
 from atoll.domain.workers.desktop import Desktop
 from atoll.ports.store.approvals import ApprovalRows
 from atoll.ports.store.audit import AuditRows
+from atoll.ports.store.contents import ContentBlobRows, ContentKeyRows, ContentRows
 from atoll.ports.store.dashboards.comments import DashboardCommentRows
 from atoll.ports.store.dashboards.dashboards import (
     DashboardHistoryRows,
@@ -126,6 +127,14 @@ class SandboxTables:
 
     snapshots: SnapshotRows
     """Snapshots."""
+    content_keys: ContentKeyRows
+    """The key of each organization's contents, sealed."""
+
+    contents: ContentRows
+    """Contents, and those that are being made."""
+
+    content_blobs: ContentBlobRows
+    """The stored blobs of contents, and what refers to them."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""Files and seals of contents: sparse disk images, and packed and sealed blobs."""

@@ -1,0 +1,1 @@
+"""Contents: disk images and trees, kept in pieces that are stored once and sealed."""

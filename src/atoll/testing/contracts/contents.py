@@ -1,0 +1,113 @@
+"""Contracts of what contents are made of and sealed by.
+
+Give `DiskImagesContract` the fixture `images`, and `BlobSealerContract` the fixture `sealer`.
+"""
+
+import os
+import secrets
+from pathlib import Path
+
+import pytest
+
+from atoll.domain.errors import Conflict, Invalid, NotFound
+from atoll.ports.contents.images import DiskImages
+from atoll.ports.contents.sealing import BlobSealer
+
+BLOCK = 64 * 1024
+PLAIN = b"canary " * 10_000
+
+
+class DiskImagesContract:
+    """Contract of sparse images: bytes and holes come back, and nothing half has a name."""
+
+    def test_image_that_was_written_is_read_with_its_holes(
+        self, images: DiskImages, tmp_path: Path
+    ) -> None:
+        """By path and by descriptor, which stays open."""
+        with images.draft(tmp_path / "image") as draft:
+            draft.write(20 * BLOCK, b"b" * BLOCK)
+            draft.write(0, memoryview(b"a" * 10))
+            draft.commit(40 * BLOCK + 5)
+        assert (tmp_path / "image").stat().st_mode & 0o777 == 0o600
+        descriptor = os.open(tmp_path / "image", os.O_RDONLY)
+        for source in (tmp_path / "image", descriptor):
+            with images.open(source) as image:
+                assert image.size == 40 * BLOCK + 5
+                spans = list(image.data_spans())
+                assert sum(end - start for start, end in spans) <= 4 * BLOCK
+                assert all(start < end for start, end in spans) and spans == sorted(spans)
+                assert image.read(0, 12) == b"a" * 10 + b"\0\0"
+                assert image.read(20 * BLOCK, BLOCK) == b"b" * BLOCK
+                assert image.read(40 * BLOCK, 100) == bytes(5)
+        os.close(descriptor)
+
+    def test_draft_that_is_not_committed_leaves_nothing(
+        self, images: DiskImages, tmp_path: Path
+    ) -> None:
+        """Neither meanwhile nor afterwards."""
+        with pytest.raises(ZeroDivisionError), images.draft(tmp_path / "image") as draft:
+            draft.write(0, b"x")
+            assert not (tmp_path / "image").exists()
+            raise ZeroDivisionError
+        assert list(tmp_path.iterdir()) == []
+
+    def test_file_that_is_there_stays(self, images: DiskImages, tmp_path: Path) -> None:
+        """From the beginning, or made while the image is written; a link, too."""
+        (tmp_path / "image").write_bytes(b"other")
+        (tmp_path / "link").symlink_to(tmp_path / "absent")
+        for name in ("image", "link"):
+            with pytest.raises(Conflict), images.draft(tmp_path / name):
+                pass
+        with pytest.raises(Conflict), images.draft(tmp_path / "late") as draft:
+            (tmp_path / "late").write_bytes(b"other")
+            draft.commit(5)
+        assert (tmp_path / "late").read_bytes() == (tmp_path / "image").read_bytes() == b"other"
+        assert not (tmp_path / "absent").exists()
+
+    def test_what_is_no_image_is_refused(self, images: DiskImages, tmp_path: Path) -> None:
+        """A folder, a pipe, and a name that is not there."""
+        os.mkfifo(tmp_path / "pipe")
+        for name in ("pipe", "."):
+            with pytest.raises(Invalid), images.open(tmp_path / name):
+                pass
+        with pytest.raises(NotFound), images.open(tmp_path / "absent"):
+            pass
+
+
+class BlobSealerContract:
+    """Contract of a sealer: one key and one name open what they sealed, to the last bit."""
+
+    def test_bytes_come_back_and_cannot_be_read(self, sealer: BlobSealer) -> None:
+        """Packed, under another nonce each time."""
+        key = secrets.token_bytes(32)
+        for plain in (PLAIN, b"", secrets.token_bytes(100_000)):
+            sealed = sealer.seal(key, "a/one", plain)
+            assert sealer.open(key, "a/one", sealed, len(plain)) == plain
+            assert sealed != sealer.seal(key, "a/one", plain)
+        sealed = sealer.seal(key, "a/one", PLAIN)
+        assert b"canary" not in sealed and len(sealed) < len(PLAIN) / 10
+
+    def test_changed_bytes_other_names_and_keys_do_not_open(self, sealer: BlobSealer) -> None:
+        """A bit at each place, and every shorter beginning."""
+        key = secrets.token_bytes(32)
+        sealed = sealer.seal(key, "a/one", PLAIN)
+        for at in range(len(sealed)):
+            changed = bytearray(sealed)
+            changed[at] ^= 1 << at % 8
+            with pytest.raises(ValueError):
+                sealer.open(key, "a/one", bytes(changed), len(PLAIN))
+            with pytest.raises(ValueError):
+                sealer.open(key, "a/one", sealed[:at], len(PLAIN))
+        for other in (sealed + b"\0", sealer.seal(key, "a/two", PLAIN)):
+            with pytest.raises(ValueError):
+                sealer.open(key, "a/one", other, len(PLAIN))
+        with pytest.raises(ValueError):
+            sealer.open(secrets.token_bytes(32), "a/one", sealed, len(PLAIN))
+
+    def test_more_than_is_expected_is_not_unpacked(self, sealer: BlobSealer) -> None:
+        """Bytes that become a thousand times as many are bounded before."""
+        key = secrets.token_bytes(32)
+        sealed = sealer.seal(key, "a/one", bytes(10_000_000))
+        assert len(sealed) < 10_000
+        with pytest.raises(ValueError):
+            sealer.open(key, "a/one", sealed, 9_999_999)
