@@ -4,6 +4,7 @@ import re
 import secrets
 from collections.abc import Callable
 
+from atoll.domain.contents.keys import SECRET_BYTES
 from atoll.domain.errors import NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, EventId, spell
 from atoll.domain.webhooks.signature import SIGNING_KEY_BYTES
@@ -36,3 +37,7 @@ class Identifiers:
     def signing_key(self) -> bytes:
         """Return the 32 random bytes of a webhook's new secret."""
         return self._entropy(SIGNING_KEY_BYTES)
+
+    def content_secret(self) -> bytes:
+        """Return the 32 random bytes of an organization's new secret for its contents."""
+        return self._entropy(SECRET_BYTES)

@@ -33,6 +33,7 @@ from atoll.domain.workers.dialled import offer_binding
 from atoll.ports import Kept, Masters, Transaction, Vault
 from atoll.ports.store.webhooks import SealedKey
 from atoll.services.approvals.voiding import void_approvals
+from atoll.services.contents.organization_keys import rewrap_content_keys
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.library.profiles import Profiles
@@ -204,6 +205,7 @@ class Secrets:
             sealed = [entry.sealed for entry in await rows.secrets.everything()]
             sealed += [offer.sealed for offer in await rows.host_offers.everything()]
             sealed += [secret for _, secret in await rows.hooks.all()]
+            sealed += [key.sealed for key in await rows.content_keys.everything()]
             for webhook in await rows.webhooks.everything():
                 sealed += [key.sealed for key in webhook.keys]
             tokens = map(RuntimeTokens(self._vault).key_of, await rows.sandboxes.unfinished())
@@ -225,6 +227,7 @@ class Secrets:
             await self._rewrap_tokens(rows)
             await self._rewrap_offers(rows)
             await self._rewrap_hooks(rows)
+            await rewrap_content_keys(rows, self._vault)
             payload: dict[str, Json] = {"key_id": key_id, "secrets": count}
             await self._note(rows, caller, Note("vault", "vault.rotated", payload))
         self._ground.bus.announce(("vault",))

@@ -14,14 +14,15 @@ if TYPE_CHECKING:
         AgentLayersContract,
         AgentShelfContract,
     )
-    from atoll.testing.contracts.blobs import BlobsContract
     from atoll.testing.contracts.bus import (
         BusContract,
         EventSinkContract,
         LiveChannelsContract,
     )
     from atoll.testing.contracts.clock import ClockContract
-    from atoll.testing.contracts.contents import BlobSealerContract, DiskImagesContract
+    from atoll.testing.contracts.contents.blobs import BlobsContract
+    from atoll.testing.contracts.contents.images import DiskImagesContract
+    from atoll.testing.contracts.contents.sealing import BlobSealerContract
     from atoll.testing.contracts.extensions.extension import ExtensionContract
     from atoll.testing.contracts.extensions.pools import KeepsPoolsContract
     from atoll.testing.contracts.extensions.reachable import ReachableContract
@@ -170,9 +171,9 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "AgentLayersContract": "contracts.agents",
         "AgentShelfContract": "contracts.agents",
         "AuditSignerContract": "contracts.signer",
-        "BlobSealerContract": "contracts.contents",
-        "BlobsContract": "contracts.blobs",
-        "DiskImagesContract": "contracts.contents",
+        "BlobSealerContract": "contracts.contents.sealing",
+        "BlobsContract": "contracts.contents.blobs",
+        "DiskImagesContract": "contracts.contents.images",
         "BusContract": "contracts.bus",
         "DocumentsContract": "contracts.storage.documents",
         "EventSinkContract": "contracts.bus",

@@ -179,27 +179,27 @@ class SqlContentBlobRows:
         table = content_blobs.c
         names: dict[str, str] = {}
         for batch in _batches([digest for digest in digests if digest]):
-            found = await self._connection.execute(
+            cursor = await self._connection.execute(
                 select(table.digest, table.name).where(
                     table.org_id == org_id, table.digest.in_(batch), table.doomed == 0
                 )
             )
-            names.update((digest, name) for digest, name in found)
+            names.update((digest, name) for digest, name in cursor)
         return names
 
     async def names(self, content_id: ContentId) -> dict[str, bool]:
         """See the port."""
         table = content_blobs.c
-        found = await self._connection.execute(
+        cursor = await self._connection.execute(
             select(table.name, table.digest)
             .join(content_references, content_references.c.blob == table.name)
             .where(content_references.c.content_id == content_id)
         )
-        return {name: bool(digest) for name, digest in found}
+        return {name: bool(digest) for name, digest in cursor}
 
     async def refer(self, content_id: ContentId, names: Collection[str]) -> None:
         """See the port."""
-        for batch in _batches(list(names)):
+        for batch in _batches(list(set(names))):
             await self.release(content_id, batch)
             rows = [{"content_id": content_id, "blob": name} for name in batch]
             await self._connection.execute(insert(content_references), rows)
@@ -262,8 +262,8 @@ class SqlContentBlobRows:
         """See the port."""
         known: set[str] = set()
         for batch in _batches(list(names)):
-            found = select(content_blobs.c.name).where(content_blobs.c.name.in_(batch))
-            known.update((await self._connection.execute(found)).scalars())
+            statement = select(content_blobs.c.name).where(content_blobs.c.name.in_(batch))
+            known.update((await self._connection.execute(statement)).scalars())
         return known
 
     async def stored(self, org_id: OrgId) -> int:

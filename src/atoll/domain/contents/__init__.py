@@ -1,1 +1,1 @@
-"""Contents: kept streams of bytes, the keys that seal them, and where they are cut."""
+"""Contents: kept disk images, and the keys that seal them."""

@@ -1,12 +1,10 @@
-"""Contents: streams of bytes of an organization that are kept, and read again as they were.
+"""Contents: disk images of an organization that are kept, and read again as they were.
 
-A content is a disk image, which may be sparse, or a tree as a tar. It is kept in pieces; equal
-pieces of one organization are stored once.
+An image may be sparse. It is kept in pieces; equal pieces of one organization are stored once.
 """
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Final, NewType
 
 from atoll.domain.errors import Failed, NotFound
@@ -22,13 +20,6 @@ DAMAGED: Final = "content_damaged"
 """The code of the error of a content that cannot be read whole."""
 
 
-class ContentKind(StrEnum):
-    """The kind of a content: how it is cut, and what it may be read as."""
-
-    IMAGE = "image"
-    STREAM = "stream"
-
-
 @dataclass(frozen=True, slots=True)
 class Content:
     """A kept content. `size` is its length with holes and `data` without, `stored` what was stored
@@ -36,7 +27,6 @@ class Content:
 
     id: ContentId
     org_id: OrgId
-    kind: ContentKind
     size: int
     data: int
     stored: int
@@ -55,12 +45,12 @@ class Verification:
 
     @property
     def is_whole(self) -> bool:
-        """Whether everything is there as it was stored."""
+        """Report whether everything is there as it was stored."""
         return not self.damaged
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class Collection:
     """The result of a collection: abandoned drafts that ended, and blobs that were deleted."""
 
     drafts: int = 0

@@ -14,7 +14,7 @@ class DiskImage(Protocol):
 
     @property
     def size(self) -> int:
-        """Its length in bytes, holes among them."""
+        """The length in bytes, holes among them."""
         ...
 
     def data_spans(self) -> Iterator[tuple[int, int]]:

@@ -1,1 +1,1 @@
-"""Contents: disk images and trees, kept in pieces that are stored once and sealed."""
+"""Contents: disk images, kept in pieces that are stored once and sealed."""

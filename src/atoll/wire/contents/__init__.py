@@ -1,1 +1,1 @@
-"""Formats of contents: bundles of pieces, manifests, and files of exported contents."""
+"""Formats of contents: bundles of pieces, and manifests."""

@@ -36,7 +36,7 @@ class StoredBundle(NamedTuple):
     pieces: int
 
 
-class _Packed(msgspec.Struct, array_like=True, frozen=True):
+class _PackedManifest(msgspec.Struct, array_like=True, frozen=True):
     version: int
     size: int
     bundles: list[tuple[str, int]]
@@ -47,7 +47,7 @@ class _Packed(msgspec.Struct, array_like=True, frozen=True):
     places: bytes
 
 
-_decoder = msgspec.msgpack.Decoder(_Packed)
+_decoder = msgspec.msgpack.Decoder(_PackedManifest)
 
 
 class Manifest:
@@ -116,7 +116,7 @@ class Manifest:
     def encode(self) -> bytes:
         """Return the manifest as bytes."""
         return msgspec.msgpack.encode(
-            _Packed(
+            _PackedManifest(
                 VERSION,
                 self.size,
                 [(bundle.name, bundle.pieces) for bundle in self.bundles],

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from atoll.domain.contents.content import Content, ContentId, ContentKind
+from atoll.domain.contents.content import Content, ContentId
 from atoll.domain.ids import OrgId
 from atoll.ports import Store
 from atoll.ports.store.contents import ContentBlob, ContentKey
@@ -16,7 +16,7 @@ ONE, TWO = ContentId("ct_1"), ContentId("ct_2")
 
 def content(content_id: ContentId, org_id: OrgId = ORG, *, minutes: int = 0) -> Content:
     at = NOW + timedelta(minutes=minutes)
-    return Content(content_id, org_id, ContentKind.IMAGE, 10, 9, 8, 7, at)
+    return Content(content_id, org_id, 10, 9, 8, 7, at)
 
 
 def blob(name: str, digest: str = "") -> ContentBlob:

@@ -1,0 +1,1 @@
+"""Contracts of what contents are made of, sealed by, and stored in."""
