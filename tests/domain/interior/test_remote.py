@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from atoll.domain.interior.etc import AGENT_FILES, OWN, hosts_text
+from atoll.domain.interior.etc import AGENT_FILES, OWN
 from atoll.domain.interior.remote import (
     INIT,
     RemoteMachine,
@@ -57,7 +57,7 @@ def test_policy_of_agents_is_read_only_below_etc() -> None:
     argv = remote_wall_argv(MACHINE, WALL)
     for name in AGENT_FILES:
         assert has(argv, "--ro-bind", f"/home/u/box/etc/{name}", f"/etc/{name}")
-        assert etc_files("heron", "")[name] == OWN[name]
+        assert etc_files("sb_a", "heron")[name] == OWN[name]
 
 
 def test_workspace_is_read_only_or_hidden_as_the_profile_says() -> None:
@@ -71,7 +71,9 @@ def test_workspace_is_read_only_or_hidden_as_the_profile_says() -> None:
 
 
 def test_etc_names_the_sandbox() -> None:
-    files = etc_files("heron", hosts_text("heron"))
+    files = etc_files("sb_a", "heron")
     assert set(files) == set(OWN)
     assert files["hostname"] == "heron\n"
     assert "::1 localhost ip6-localhost ip6-loopback heron\n" in files["hosts"]
+    assert files["machine-id"] == etc_files("sb_a", "other")["machine-id"]
+    assert files["machine-id"] != etc_files("sb_b", "heron")["machine-id"]

@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,24 @@ def seconds_between(earlier: str, later: str) -> float:
     return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
 
 
+@dataclass(frozen=True)
+class Names:
+    """What names a sandbox inside."""
+
+    machine_id: str
+    generation: str
+
+
+def names_of(api: Api, sandbox: str) -> Names:
+    """The names as programs inside find them, and what they may not do with them."""
+    for file in ("/etc/machine-id", "/run/atoll/generation"):
+        said = api.run(sandbox, f"(echo forged > {file}) 2>&1 || true")
+        assert "Read-only file system" in said, said
+    told = Names(*api.run(sandbox, "cat /etc/machine-id /run/atoll/generation").split())
+    assert all(len(each) == 32 for each in (told.machine_id, told.generation))
+    return told
+
+
 def kinds(api: Api, sandbox: str) -> list[str]:
     return [event["event_type"] for event in api.events(sandbox)]
 
@@ -129,6 +148,25 @@ def test_forks_have_the_files_and_are_somebody_else(api: Api) -> None:
     ]
     assert len({api.box(each).host_uid for each in (sandbox, *copies)}) == 4
     assert api.call("GET", "/v1/snapshots")["snapshots"] == []
+
+
+def test_copies_are_told_apart_inside_and_told_that_they_began_anew(api: Api) -> None:
+    sandbox = api.create(name="trunk")["sandbox_id"]
+    first = names_of(api, sandbox)
+    take(api, sandbox, name="kept")
+    made = api.call("POST", f"/v1/sandboxes/{sandbox}/fork", json={"count": 2})["sandboxes"]
+    copies = [names_of(api, ready(api, each["sandbox_id"])["sandbox_id"]) for each in made]
+    begun = names_of(api, api.create(seed={"snapshot": "kept"})["sandbox_id"])
+    assert len({each.machine_id for each in (first, *copies, begun)}) == 4
+    assert names_of(api, sandbox) == first
+    assert api.act(sandbox, "sleep")["asleep"]
+    woken = names_of(api, sandbox)
+    path = f"/v1/sandboxes/{sandbox}/restore?wait=true&timeout={WAIT_SECONDS}"
+    api.call("POST", path, json={"snapshot": "kept"})
+    restored = names_of(api, sandbox)
+    assert {each.machine_id for each in (first, woken, restored)} == {first.machine_id}
+    every = (first, *copies, begun, woken, restored)
+    assert len({each.generation for each in every}) == len(every)
 
 
 def test_forks_go_on_in_branches_of_their_own(server: TestServer, api: Api, mine: Path) -> None:

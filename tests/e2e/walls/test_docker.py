@@ -29,6 +29,7 @@ from tests.e2e.waiting.test_sleep import (
     test_terminal_comes_back_with_what_it_showed,
 )
 from tests.e2e.waiting.test_snapshots import (
+    test_copies_are_told_apart_inside_and_told_that_they_began_anew,
     test_forks_have_the_files_and_are_somebody_else,
     test_sandbox_comes_back_as_it_was,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "asleep",
     "test_command_wakes_it_and_finds_its_files",
     "test_control_plane_killed_while_a_terminal_prints_costs_no_byte",
+    "test_copies_are_told_apart_inside_and_told_that_they_began_anew",
     "test_destroyed_sandbox_leaves_nothing_on_the_machine",
     "test_forks_have_the_files_and_are_somebody_else",
     "test_killed_runtime_fails_its_sandbox_within_two_seconds_and_leaves_nothing",

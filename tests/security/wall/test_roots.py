@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from atoll.domain.interior.identity import machine_id_text
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.disk.skeleton import PLACES
@@ -96,6 +97,9 @@ def test_root_of_links_that_lead_out_leads_nowhere(
     box = rig.start(f"sb_links{int(overlay)}", env=ENV, tree=str(tree), overlay=overlay)
     assert "agent:x:1000" in shell(rig, box, "cat /etc/passwd")
     assert "localhost box" in shell(rig, box, "cat /etc/hosts")
+    # An image's own would be that of every sandbox that is made of it.
+    assert shell(rig, box, "cat /etc/machine-id") == machine_id_text(box.sandbox_id).strip()
+    assert len(shell(rig, box, "cat /run/atoll/generation")) == 32
     assert shell(rig, box, "cat /own/file") == "of the image"
     for place in PLACES:
         assert shell(rig, box, f"test -L /{place.split('/')[0]} && echo LINK") == ""
@@ -144,6 +148,7 @@ def test_root_with_a_layer_keeps_our_places_from_the_agent(
     # Either the kernel kept every place, or the second lock says which one was replaced.
     if isinstance(answer, wire.Started):
         assert "localhost box" in shell(rig, answer.box, "cat /etc/hosts")
+        assert shell(rig, answer.box, "cat /etc/machine-id") == machine_id_text("sb_places").strip()
     else:
         assert isinstance(answer, wire.Refused) and "recreate" in answer.message
     assert list(bait.iterdir()) == []

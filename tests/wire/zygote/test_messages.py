@@ -26,7 +26,7 @@ REQUESTS = [
 ANSWERS = [
     wire.Started(wire.Box("sb_a", 1, True, "/s", 5), attached=True),
     wire.Awaited(
-        wire.Box("sb_a", 1, True, "/s", 5), "/r", "/i", ("/.atoll/init",), "/w", "/t", "/e"
+        wire.Box("sb_a", 1, True, "/s", 5), "/r", "/i", ("/.atoll/init",), "/w", "/t", "/e", "/o"
     ),
     wire.Cleaned(removed=("a",), leftovers=("b",)),
     wire.Listed((wire.Box("sb_a", 1, False, "/s", 5),), more=True),

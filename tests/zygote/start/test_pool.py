@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from atoll.domain.interior.identity import machine_id_text
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.host.home import POOL_PREFIX
@@ -70,6 +71,20 @@ def test_next_start_of_the_same_shape_gets_a_spare_and_its_own_name(rig: ZygoteR
     seen = shell(rig, answer.box, "hostname; echo $WHO; grep -c second /etc/hosts; id -u")
     assert seen.split() == ["second", "two", "2", "1000"]
     assert not rig.home.box(spare.sandbox_id).folder.exists()
+
+
+def test_spare_that_is_given_away_has_names_of_its_own(rig: ZygoteRig) -> None:
+    line = "cat /etc/machine-id /run/atoll/generation"
+    first = shell(rig, rig.start("sb_one", env=ENV), line).split()
+    rig.await_pooled()
+    second = shell(rig, rig.start("sb_two", env=ENV), line).split()
+    assert adopted(rig, "sb_two")
+    assert second[0] == machine_id_text("sb_two").strip()
+    assert len({*first, *second}) == 4
+    rig.ask(wire.Stop("sb_two"))
+    third = shell(rig, rig.start("sb_two", env=ENV), line).split()
+    assert third[0] == second[0]
+    assert third[1] != second[1]
 
 
 def test_adopted_sandbox_has_the_limits_of_its_order(rig: ZygoteRig) -> None:

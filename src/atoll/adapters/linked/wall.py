@@ -15,7 +15,6 @@ from atoll.adapters.linked.shell import ScriptResult
 from atoll.adapters.zygote.start import hostname
 from atoll.domain.agents.registry import AGENT_STATE
 from atoll.domain.errors import Failed, Unavailable
-from atoll.domain.interior.etc import hosts_text
 from atoll.domain.interior.remote import RemoteWall, etc_files, remote_wall_argv
 from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_NETLINK
 from atoll.ports.extension import CleanupReport, Mount, Provision
@@ -69,12 +68,11 @@ class FarWall:
         """Make the sandbox's folder, after ending what still runs in it. Raises `Failed`."""
         files = await self.files(request.sandbox_id)
         await self.stop(request.sandbox_id, "keep")
-        name = hostname(request.name)
         ran = await self.machine.client.run(
             scripts.PREPARE,
             *(files, "fresh" if request.fresh else "kept"),
             *(state for state, _ in AGENT_STATE),
-            given=pack_texts(etc_files(name, hosts_text(name))),
+            given=pack_texts(etc_files(request.sandbox_id, hostname(request.name))),
             seconds=COMMAND_SECONDS,
         )
         if ran.code:

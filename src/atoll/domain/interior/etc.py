@@ -2,6 +2,7 @@
 machine's."""
 
 from atoll.domain.agents.registry import AGENTS
+from atoll.domain.interior.identity import MACHINE_ID
 from atoll.domain.wall.interior import GIT_EMAIL, GIT_NAME
 from atoll.domain.wall.proxy_settings import MAVEN_SETTINGS
 
@@ -82,6 +83,7 @@ OWN = {
     "profile": _PROFILE,
     "bash.bashrc": _BASHRC,
     "hosts": "",
+    MACHINE_ID: "",
     "hostname": "sandbox\n",
     "environment": "",
     # Debian's launcher ends where this folder is empty. The host's may name its proxies and keys.

@@ -7,7 +7,8 @@ is there, so few facts must be known before. This module starts nothing.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from atoll.domain.interior.etc import COPIED, OWN
+from atoll.domain.interior.etc import COPIED, OWN, hosts_text
+from atoll.domain.interior.identity import MACHINE_ID, machine_id_text
 from atoll.domain.wall.interior import BARE_BYTES, SCRATCH, init_options
 from atoll.wire.words.walls import WORKSPACE
 
@@ -59,9 +60,14 @@ def remote_wall_argv(machine: RemoteMachine, wall: RemoteWall) -> tuple[str, ...
     )
 
 
-def etc_files(hostname: str, hosts: str) -> dict[str, str]:
+def etc_files(sandbox_id: str, hostname: str) -> dict[str, str]:
     """Return the files of the sandbox's own etc, by name."""
-    return {**OWN, "hosts": hosts, "hostname": f"{hostname}\n"}
+    names = {
+        "hosts": hosts_text(hostname),
+        "hostname": f"{hostname}\n",
+        MACHINE_ID: machine_id_text(sandbox_id),
+    }
+    return {**OWN, **names}
 
 
 def _isolation(hostname: str) -> Iterator[str]:

@@ -293,8 +293,9 @@ class Awaited(msgspec.Struct, frozen=True, tag_field="answer", tag="awaited"):
     `rendezvous`.
 
     `init_file` is to be shown inside as the last word of `init`; `workspace` and `state` (a
-    directory per agent) belong to that uid; `etc` holds files of /etc made for it. `folders` are to
-    be bound in place of the sources of `sandbox.mounts`, one for each in their order.
+    directory per agent) belong to that uid; `etc` holds files of /etc made for it, and `own_run` is
+    to be shown at /run/atoll. `folders` are to be bound in place of the sources of
+    `sandbox.mounts`, one for each in their order.
     """
 
     box: Box
@@ -304,6 +305,7 @@ class Awaited(msgspec.Struct, frozen=True, tag_field="answer", tag="awaited"):
     workspace: str
     state: str
     etc: str
+    own_run: str
     folders: tuple[str, ...] = ()
 
 

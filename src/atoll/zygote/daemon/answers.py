@@ -39,5 +39,6 @@ def awaited_answer(host: HostResources, entry: SandboxEntry, laid: RendezvousRea
         workspace=f"{laid.files}/workspace",
         state=f"{laid.files}/state",
         etc=str(places.etc),
+        own_run=str(places.own_run),
         folders=laid.folders,
     )

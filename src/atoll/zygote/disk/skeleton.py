@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from atoll.domain.interior.etc import AGENT_FILES, OWN
+from atoll.domain.interior.identity import MACHINE_ID
 from atoll.domain.wall.interior import SCRATCH
 
 PLACES = (
@@ -24,6 +25,7 @@ PLACES = (
 
 ETC = (
     *("passwd", "group", "hosts", "hostname", "resolv.conf", "nsswitch.conf", "gitconfig"),
+    MACHINE_ID,
     *AGENT_FILES,
 )
 """Files of /etc that are always ours; the rest is the image's."""

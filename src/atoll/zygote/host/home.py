@@ -66,6 +66,16 @@ class BoxPlaces:
         return self.folder / "hosts"
 
     @property
+    def machine_id(self) -> Path:
+        """/etc/machine-id inside."""
+        return self.folder / "machine-id"
+
+    @property
+    def own_run(self) -> Path:
+        """The folder of Atoll's at /run/atoll inside."""
+        return self.folder / "own-run"
+
+    @property
     def etc(self) -> Path:
         """Files of /etc for a sandbox whose wall a container engine builds."""
         return self.folder / "etc"

@@ -11,7 +11,6 @@ import socket
 import msgspec
 
 from atoll.domain.errors import Failed
-from atoll.domain.interior.etc import hosts_text
 from atoll.wire.zygote.messages import Start
 from atoll.zygote.host import kernel
 from atoll.zygote.host.children import MAX_PACKET_BYTES
@@ -19,6 +18,7 @@ from atoll.zygote.host_resources import HostResources
 from atoll.zygote.records import record
 from atoll.zygote.records.entry import SandboxEntry
 from atoll.zygote.start.endpoint import RuntimeEndpoint, open_endpoint
+from atoll.zygote.start.identity import write_names
 from atoll.zygote.wall.cgroups import caps
 from atoll.zygote.wall.late_views import attach_views, is_late
 
@@ -54,8 +54,7 @@ def assign(host: HostResources, entry: SandboxEntry, request: Start) -> record.S
     _set_host_name(init, request.hostname)
     late = tuple(view for view in request.views if is_late(view))
     attach_views(init, late, top=host.home.root, uid=entry.record.sandbox_uid)
-    # The very file that is mounted inside.
-    ours.hosts.write_text(hosts_text(request.hostname))
+    write_names(ours, request)
     record.save(ours.record, named)
     endpoint = open_endpoint(host, theirs)
     try:

@@ -17,7 +17,6 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import AtollError, Failed
-from atoll.domain.interior.etc import hosts_text
 from atoll.domain.wall.proxy_settings import HOME_FILES
 from atoll.inside.program import INSIDE_INIT
 from atoll.ports.runtime_boot import Agent, LinkBoot, RuntimeBoot, Stand
@@ -40,6 +39,7 @@ from atoll.zygote.records.record import process
 from atoll.zygote.records.reports import RendezvousReady, SandboxReady, StartFailed
 from atoll.zygote.start.assignment import await_assignment
 from atoll.zygote.start.endpoint import open_endpoint, open_link
+from atoll.zygote.start.identity import write_generation, write_names
 from atoll.zygote.start.rendezvous import accept_init, open_rendezvous, write_etc
 from atoll.zygote.wall import devpts, network_settings, runtime_group
 from atoll.zygote.wall.bwrap_argv import WallOptions, wall_argv
@@ -196,8 +196,8 @@ def _start_own_wall(host: HostResources, request: StartRequest, places: BoxPlace
         degraded += mount_root(host.home, root, places, uid=uid)
     if uid is not None:
         attach_host_mounts(mounts, places, uid=uid)
-    places.hosts.write_text(hosts_text(start.hostname))
-    places.hosts.chmod(0o644)
+    write_names(places, start)
+    write_generation(places)
     _make_journal(host, request, places)
     pending.proceed()
 
@@ -219,7 +219,8 @@ def _uid_switch(
     """Return the switch to a subordinate uid, for a sandbox that has one."""
     if host.subordinates is None or host.is_shared(request.sandbox_uid):
         return None
-    own = (host.home.programs, host.home.roots, places.mounted, places.hosts)
+    of_home = (host.home.programs, host.home.roots)
+    own = (*of_home, places.mounted, places.hosts, places.machine_id, places.own_run)
     views = tuple(Path(view.source) for view in request.start.views)
     layers = () if root is None else root.layers
     return UidSwitch(
@@ -256,7 +257,8 @@ def _await_container_wall(
     engine_mounts = host.storage.engine_mounts
     folders = mount_engine_folders(host_mounts(request.start), places, engine_mounts)
     mounted = host.storage.mount_for_engine(places, _disk_order(host, request))
-    write_etc(places.etc, hostname=request.start.hostname, uid=uid)
+    write_etc(places.etc, request.start, uid=uid)
+    write_generation(places)
     _make_journal(host, request, places)
     listener = open_rendezvous(places.rendezvous, uid)
     ready = RendezvousReady(str(mounted.place), tuple(str(folder.place) for folder in folders))

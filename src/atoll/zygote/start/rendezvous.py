@@ -14,7 +14,9 @@ from pathlib import Path
 
 from atoll.domain.errors import Failed, Forbidden
 from atoll.domain.interior.etc import AGENT_FILES, OWN, hosts_text
+from atoll.domain.interior.identity import MACHINE_ID, machine_id_text
 from atoll.domain.wall.interior import HOME
+from atoll.wire.zygote.messages import Start
 from atoll.zygote.host import kernel
 from atoll.zygote.host.owned_socket import listen, peer_credentials
 from atoll.zygote.wall.wall import await_ready
@@ -99,10 +101,10 @@ def _check_terminals(pid: int) -> None:
         raise Forbidden("the init that came in shares this machine's terminals: it has no wall")
 
 
-def write_etc(folder: Path, *, hostname: str, uid: int) -> None:
-    """Write the files of /etc that must name this sandbox: its user with its uid, its hosts, git's
-    settings; and the policy of agents. They are world-readable; all other files of /etc are the
-    image's."""
+def write_etc(folder: Path, start: Start, *, uid: int) -> None:
+    """Write the files of /etc that must name this sandbox: its user with its uid, its hosts and
+    machine-id, git's settings; and the policy of agents. They are world-readable; all other files
+    of /etc are the image's."""
     folder.mkdir(mode=0o755, exist_ok=True)
     folder.chmod(0o755)
     texts = {
@@ -112,8 +114,9 @@ def write_etc(folder: Path, *, hostname: str, uid: int) -> None:
         f"agent:x:{uid}:{uid}:agent:{HOME}:/bin/sh\n"
         "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
         "group": f"root:x:0:\ntty:x:5:\nagent:x:{uid}:\nnogroup:x:65534:\n",
-        "hosts": hosts_text(hostname),
-        "hostname": hostname + "\n",
+        "hosts": hosts_text(start.hostname),
+        "hostname": start.hostname + "\n",
+        MACHINE_ID: machine_id_text(start.sandbox_id),
     }
     for name, text in texts.items():
         (folder / name).parent.mkdir(mode=0o755, parents=True, exist_ok=True)

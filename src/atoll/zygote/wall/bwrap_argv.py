@@ -12,6 +12,7 @@ from pathlib import Path
 from atoll.domain.agents.registry import AGENT_STATE
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.interior.etc import ROOT_LINKS
+from atoll.domain.interior.identity import MACHINE_ID, OWN_RUN
 from atoll.domain.size import MIB
 from atoll.domain.wall.interior import BARE_BYTES, HOME, MASKED, SCRATCH, init_options
 from atoll.inside.program import INSIDE_INIT
@@ -98,7 +99,7 @@ def _isolation(hostname: str) -> Iterator[str]:
 def _system(wall: WallOptions) -> Iterator[str]:
     if wall.root is not None and wall.root.whole:
         yield from root_argv(wall.root, wall.places, privileged=wall.privileged)
-        yield from ("--ro-bind", str(wall.places.hosts), "/etc/hosts")
+        yield from _names(wall)
         # Places of mounts: never of what an image put there.
         for name in OWN_PLACES:
             yield from ("--perms", "0755", "--size", str(MIB), "--tmpfs", name)
@@ -122,7 +123,12 @@ def _etc(wall: WallOptions) -> Iterator[str]:
     for source, place in files_over_usr(wall.etc):
         yield from ("--ro-bind", str(source), place)
     yield from ("--ro-bind", str(wall.etc), "/etc")
+    yield from _names(wall)
+
+
+def _names(wall: WallOptions) -> Iterator[str]:
     yield from ("--ro-bind", str(wall.places.hosts), "/etc/hosts")
+    yield from ("--ro-bind", str(wall.places.machine_id), f"/etc/{MACHINE_ID}")
 
 
 def _scratch() -> Iterator[str]:
@@ -160,6 +166,7 @@ def _own_files(wall: WallOptions) -> Iterator[str]:
     yield from ("--bind", str(mounted / "state"), "/.atoll/state")
     for name, inside in AGENT_STATE:
         yield from ("--bind", str(mounted / "state" / name), f"/home/agent/{inside}")
+    yield from ("--ro-bind", str(wall.places.own_run), OWN_RUN)
     for fd, name in wall.home_files:
         yield from ("--perms", "0644", "--file", str(fd), f"{HOME}/{name}")
     for place in LATE_PLACES if wall.late_views else ():

@@ -31,6 +31,7 @@ AWAITED = Awaited(
     workspace="/h/boxes/sb_a/mnt/workspace",
     state="/h/boxes/sb_a/mnt/state",
     etc="/h/boxes/sb_a/etc",
+    own_run="/h/boxes/sb_a/own-run",
 )
 
 

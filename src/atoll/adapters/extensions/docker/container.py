@@ -15,6 +15,7 @@ from atoll.domain.agents.registry import AGENT_STATE
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import HostMount, below_any
 from atoll.domain.interior.etc import AGENT_FILES
+from atoll.domain.interior.identity import MACHINE_ID, OWN_RUN
 from atoll.domain.size import MIB
 from atoll.domain.wall.interior import BARE_BYTES, HOME, MASKED, SCRATCH, init_options
 from atoll.ports.extension import Mount
@@ -34,6 +35,7 @@ covers."""
 
 ETC = (
     *("passwd", "group", "hosts", "hostname", "resolv.conf", "nsswitch.conf", "gitconfig"),
+    MACHINE_ID,
     *AGENT_FILES,
 )
 
@@ -199,6 +201,7 @@ def _mounts(plan: ContainerPlan) -> Iterator[_Bind]:
         yield _Bind(f"{awaited.state}/{name}", f"{HOME}/{inside}", read_only=False)
     for name in ETC:
         yield _Bind(f"{awaited.etc}/{name}", f"/etc/{name}", read_only=True)
+    yield _Bind(awaited.own_run, OWN_RUN, read_only=True)
     for view in plan.views:
         yield _Bind(view.source, view.target, read_only=True)
     # Never by the mount's own source: the Engine would walk it as root and follow links.

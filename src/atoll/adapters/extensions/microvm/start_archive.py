@@ -16,7 +16,6 @@ from atoll.adapters.extensions.microvm.guest import (
 from atoll.adapters.linked.wall import wall_of
 from atoll.adapters.zygote.start import hostname
 from atoll.domain.agents.registry import AGENT_STATE
-from atoll.domain.interior.etc import hosts_text
 from atoll.domain.interior.remote import RemoteMachine, etc_files, remote_wall_argv
 from atoll.ports.extension import Provision
 from atoll.ports.far import LinkTerms
@@ -33,7 +32,7 @@ def start_archive(
     programs: Path,
 ) -> bytes:
     """Return the archive of a start. Only root of the guest may read its key."""
-    name = hostname(request.name)
+    etc = etc_files(request.sandbox_id, hostname(request.name))
     wall = wall_of(request, FILES, PROGRAMS, views)
     filter_name = "seccomp-debug.bpf" if request.profile.safety.debug else "seccomp.bpf"
     command = (
@@ -51,7 +50,7 @@ def start_archive(
         "serve": SERVE.encode(),
         "live": " ".join(live_letters(request)).encode(),
         "key": terms.key,
-        **{f"etc/{at}": text.encode() for at, text in etc_files(name, hosts_text(name)).items()},
+        **{f"etc/{at}": text.encode() for at, text in etc.items()},
     }
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
