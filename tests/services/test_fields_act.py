@@ -121,6 +121,7 @@ ELSEWHERE = {
     "resume_agents": "below: it acts on a start after a stop",
     "idle_action": "domain/sandboxes/steps/test_sleep.py, tests/e2e/waiting: what idleness brings",
     "wake": "domain/sandboxes/steps/test_sleep.py, tests/services/sandboxes: who wakes it",
+    "seed": "tests/surfaces/http/sandboxes/test_snapshots.py: what begins as it, and for whom",
     "checkpoint": "tests/services/snapshots, tests/e2e/waiting/test_snapshots.py: what is taken",
     "mcp.enabled": "tests/adapters/zygote/test_start.py, tests/services/people, tests/surfaces/mcp",
     "mcp.namespaces": "tests/surfaces/mcp/test_inside.py: tools are listed and called",

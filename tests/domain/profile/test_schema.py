@@ -273,3 +273,15 @@ def test_checkpoints_are_read_and_written_back() -> None:
     for wrong in ("{}", "{keep: 3}", "{every: 10s}", "{on: [turn]}", "{every: 1h, keep: 51}"):
         with pytest.raises(Invalid):
             read_profile(head + f"checkpoint: {wrong}\n")
+
+
+def test_seed_is_read_written_back_and_brings_the_repositories() -> None:
+    head = "id: profile.x\nversion: '1.0.0'\nextension: ext.namespaces\n"
+    profile = read_profile(head + "seed: snap_1\n")
+    assert profile.seed == "snap_1"
+    assert read_profile(json.dumps(profile_document(profile))) == profile
+    assert read_profile(head).seed is None
+    repos = "repos: [{repo_url: https://example.org/o/r}]\n"
+    for wrong in ("seed: [one]\n", "seed: 'a b'\n", "seed: ''\n", repos + "seed: snap_1\n"):
+        with pytest.raises(Invalid, match="seed"):
+            read_profile(head + wrong)

@@ -9,6 +9,7 @@ from atoll.domain.errors import Conflict, Forbidden, Invalid
 from atoll.domain.ids import PERSONAL_ORG, OrgId, SandboxId, SnapshotId
 from atoll.domain.people.capability import EVERY_CAPABILITY
 from atoll.domain.people.principal import Principal, TokenAccess
+from atoll.domain.profile.profile import Setup
 from atoll.domain.sandboxes.sandbox import (
     Attachment,
     CreateSandbox,
@@ -17,7 +18,7 @@ from atoll.domain.sandboxes.sandbox import (
     SeedRequest,
     SetupMetadata,
 )
-from atoll.domain.snapshots.beginning import as_seeded, continued, seeded_request
+from atoll.domain.snapshots.beginning import as_seeded, continued, host_for, seeded_request
 from atoll.domain.snapshots.promise import SnapshotPromise, check_promise
 from atoll.domain.snapshots.snapshot import (
     Snapshot,
@@ -186,6 +187,51 @@ def test_request_is_completed_by_what_the_snapshot_brings() -> None:
     with pytest.raises(Invalid) as refused:
         seeded_request(OWNER, snapshot(known), CreateSandbox(cwd="/workspace/x"))
     assert refused.value.field == "cwd"
+
+
+def test_recipe_of_a_profile_that_names_the_snapshot_counts_before_that_of_the_snapshot() -> None:
+    known = source(
+        repos=(REPO,),
+        agent="codex",
+        env=(("A", "b"),),
+        setup_metadata=SetupMetadata(secret_refs=("KEY",)),
+        instructions="words",
+    )
+    plain = CreateSandbox(profile="mine", profile_version="1.0.0")
+    profile = samples.sandbox("other").profile
+    asked = seeded_request(OWNER, snapshot(known), plain, profile)
+    assert (asked.profile, asked.profile_version, asked.agent) == ("mine", "1.0.0", "codex")
+    assert asked.seed == SeedRequest("snap_1")
+    assert [repo.path for repo in asked.repos] == ["/workspace"]
+    assert asked.setup_metadata == SetupMetadata(secret_refs=("KEY",), instructions="words")
+    other = replace(profile, agent="claude-code", setup=Setup("Other words."))
+    asked = seeded_request(OTHER, snapshot(known), plain, other)
+    assert (asked.agent, asked.setup_metadata, asked.env) == ("claude-code", SetupMetadata(), ())
+    own = SetupMetadata(secret_refs=("MINE",), instructions="mine")
+    asked = seeded_request(OWNER, snapshot(known), replace(plain, setup_metadata=own), other)
+    assert asked.setup_metadata == own
+
+
+def test_agent_goes_on_where_its_profile_lets_it_run_and_has_its_words_again_if_they_differ() -> (
+    None
+):
+    known = source(agents=(CODEX,), instructed=True, instructions="words")
+    made = source(id=SandboxId("sb_new"), instructions="words")
+    limited = replace(made, profile=replace(made.profile, agent_catalogue=("claude-code",)))
+    seed = SeedRequest("snap_1")
+    assert as_seeded(limited, snapshot(known), seed).agents == ()
+    assert as_seeded(made, snapshot(known), seed).instructed
+    other = replace(made, instructions="other words")
+    assert not as_seeded(other, snapshot(known), seed).instructed
+
+
+def test_sandbox_begins_as_a_snapshot_where_that_is_kept() -> None:
+    kept = snapshot(source(host="box"))
+    assert (host_for(kept, None), host_for(kept, "box")) == ("box", "box")
+    assert host_for(snapshot(source(host="")), None) is None
+    with pytest.raises(Conflict, match="kept on box") as refused:
+        host_for(kept, "other")
+    assert (refused.value.code, refused.value.field) == ("not_promised", "host")
 
 
 def test_copy_goes_on_with_one_conversation_and_what_is_known_of_its_trees() -> None:

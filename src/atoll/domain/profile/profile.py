@@ -137,7 +137,8 @@ class Profile:
     installation's. `resume_agents`: agents that ran when it stopped are resumed when it starts.
     `softlock`: whom an agent's lock stops while the agent works. `mcp`: the tools that its agents
     are given. `idle_action`: what comes after `ttl.idle_stop_seconds`; `wake`: who wakes it then.
-    `checkpoint`: the snapshots that are taken by themselves, None for none.
+    `checkpoint`: the snapshots that are taken by themselves, None for none. `seed`: the snapshot
+    that its sandboxes begin as, by id or name, unless a create names another.
     """
 
     id: str
@@ -164,6 +165,7 @@ class Profile:
     idle_action: IdleAction = IdleAction.STOP
     wake: WakePolicy = WakePolicy.ACCESS
     checkpoint: CheckpointRule | None = None
+    seed: str | None = None
     softlock: Strictness = Strictness.OWNER
     description: str = ""
     cost_class: str = "self-hosted"

@@ -96,11 +96,10 @@ def version_key(version: str) -> tuple[tuple[int, int, int], int, tuple[tuple[in
 def read_profile(document: str) -> Profile:
     """Return the profile in `document` (YAML or JSON). Raises `Invalid` with line and field."""
     fields = Fields(read_tree(document))
-    identity = fields.need("id")
     extension = read_extension(fields.take("extension"))
     metadata = fields.part("metadata")
     profile = Profile(
-        id=_identity(identity),
+        id=_identity(fields.need("id")),
         version=_version(fields.need("version")),
         extension=extension,
         route=read_route(fields.take("route"), extension),
@@ -115,6 +114,7 @@ def read_profile(document: str) -> Profile:
         setup=_setup(fields.part("setup")),
         placement=_placement(fields.part("placement")),
         reachability=_reach(fields.part("reachability")),
+        seed=_seed(fields),
         repos=fields.items("repos", _repo),
         agent=_maybe_word(fields.take("agent")),
         agent_catalogue=fields.listed("agent_catalogue", _word),
@@ -169,6 +169,7 @@ def profile_document(profile: Profile) -> dict[str, Json]:
         "idle_action": profile.idle_action.value,
         "wake": profile.wake.value,
         "checkpoint": _checkpoint_document(profile.checkpoint),
+        "seed": profile.seed,
         "softlock": profile.softlock.value,
         "mcp": tools_document(profile.mcp),
         "metadata": {
@@ -289,6 +290,13 @@ def _checkpoint(node: Node | None) -> CheckpointRule | None:
     if rule.every_seconds is not None and rule.every_seconds < LEAST_CHECKPOINT_SECONDS:
         raise node.wrong(f"has an `every` below {LEAST_CHECKPOINT_SECONDS} seconds")
     return rule
+
+
+def _seed(fields: Fields) -> str | None:
+    node, others = fields.take("seed"), dict(fields.left())
+    if node is not None and "repos" in others and others["repos"].value:
+        raise node.wrong("brings its own repositories: leave `repos` out")
+    return _maybe_word(node)
 
 
 def _resources(part: Fields | None) -> Resources:

@@ -36,7 +36,7 @@ SILENT_FOR = timedelta(seconds=30)
 NOT_LINKED = "no machine of yours is linked, and a desktop is there while its person links it"
 WORKERS_ALONE = "a desktop takes workers, and no other sandbox"
 WALL_ALONE = "a desktop keeps no more of a profile than its isolation"
-_NO_SNAPSHOTS = "it keeps no snapshots, which the profile's `checkpoint` asks for"
+_NO_SNAPSHOTS = "it keeps no snapshots, which the profile's `{}` asks for"
 _NOT_HERE = "this Atoll does not have it: its setting `extensions` names those that it has"
 _NO_HOSTS = ((PLACEMENT, "its machines are rented, and none has a name"),)
 _NO_COMPOSE = tuple((field, "it runs no compose file") for field in sorted(COMPOSE_FIELDS))
@@ -296,6 +296,7 @@ def _lacks(extension: Extension, placing: Placing) -> Sequence[str]:
 
 
 def _lacks_snapshots(able: Capabilities, placing: Placing) -> Sequence[str]:
-    if placing.profile.checkpoint is None or able.snapshots is not None:
+    if able.snapshots is not None:
         return ()
-    return (_NO_SNAPSHOTS,)
+    values = {"checkpoint": placing.profile.checkpoint, "seed": placing.profile.seed}
+    return [_NO_SNAPSHOTS.format(key) for key, value in values.items() if value is not None]

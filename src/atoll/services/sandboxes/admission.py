@@ -44,7 +44,7 @@ from atoll.domain.sandboxes.steps.child import (
 )
 from atoll.domain.sandboxes.stimulus import ChildMade, Requested
 from atoll.domain.sandboxes.task import enqueue_task
-from atoll.domain.snapshots.beginning import as_seeded, seeded_request
+from atoll.domain.snapshots.beginning import as_seeded, host_for, seeded_request
 from atoll.domain.snapshots.snapshot import Snapshot
 from atoll.domain.wall.isolation import reaches
 from atoll.ports import (
@@ -58,7 +58,7 @@ from atoll.ports import (
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.repeated_creates import digest_of, find_belonging, other_request
 from atoll.services.lifecycle.room import SandboxRoom
-from atoll.services.lifecycle.snapshots import find_usable_snapshot
+from atoll.services.lifecycle.snapshots import find_profile_seed, find_usable_snapshot
 from atoll.services.lifecycle.transitions import Also, Transitions, Work
 from atoll.services.policies.network_boundary import NetworkBoundary
 from atoll.services.policies.policies import check_secrets, references
@@ -84,7 +84,8 @@ Admitted = tuple[Sandbox, tuple[Work, ...]]
 class _Order:
     """A request with its recipe, and its idempotency key with the digest of the request. `parent`
     is the sandbox from whose inside it comes, `seed` the snapshot that it begins as, `stack` are
-    the services of the compose file that it names."""
+    the services of the compose file that it names. `plain` is the request before its profile's
+    snapshot completed it, where that names one."""
 
     request: CreateSandbox
     profile: Profile
@@ -93,6 +94,12 @@ class _Order:
     parent: Sandbox | None = None
     seed: Snapshot | None = None
     stack: Stack | None = None
+    plain: CreateSandbox | None = None
+
+    @property
+    def named(self) -> CreateSandbox:
+        """The request with what its caller named."""
+        return self.plain or self.request
 
 
 class ProfileSource(Protocol):
@@ -182,7 +189,7 @@ class Admission:
         if earlier is not None:
             return earlier, ()
         held = await rows.sandboxes.held(caller.org_id, caller.id)
-        belonging = await find_belonging(rows, order.profile, request=order.request, held=held)
+        belonging = await find_belonging(rows, order.profile, request=order.named, held=held)
         if belonging is not None:
             return belonging, ()
         self._check_limit(held)
@@ -206,17 +213,31 @@ class Admission:
         if inside is None:
             version = request.profile_version
             profile = await self.profiles.get(caller, request.profile, version=version)
-            return _Order(request, profile, key, digest)
+            completed, usual = await self._begin_as_profiled(caller, request, profile)
+            plain = None if usual is None else request
+            return _Order(completed, profile, key, digest, seed=usual, plain=plain)
         async with self._ground.store.read() as rows:
             parent = check_parent(caller, await rows.sandboxes.get(inside))
         own = child_request(parent, request)
         return _Order(own, child_profile(parent), child_key(parent, key), digest, parent)
+
+    async def _begin_as_profiled(
+        self, caller: Principal, request: CreateSandbox, profile: Profile
+    ) -> tuple[CreateSandbox, Snapshot | None]:
+        """Return a request completed by the snapshot that its profile names, and that snapshot; the
+        request alone where it names none."""
+        if profile.seed is None:
+            return request, None
+        async with self._ground.store.read() as rows:
+            seed = await find_profile_seed(rows, caller, profile)
+        return seeded_request(caller.id, seed, request, profile), seed
 
     async def explain(self, caller: Principal, request: CreateSandbox) -> Decision:
         """Return the decision that a create would make now; nothing is stored. Raises what `admit`
         raises, but for a decision that chooses nothing."""
         check_references(request)
         profile = await self.profiles.get(caller, request.profile, version=request.profile_version)
+        request, seed = await self._begin_as_profiled(caller, request, profile)
         self.agents.check_catalogue(request, profile)
         await self._workspaces.check_starts(caller.org_id, request.repos)
         granted = grant(request, profile, self._circumstances(caller, frozenset()))
@@ -225,9 +246,8 @@ class Admission:
         async with self._ground.store.read() as rows:
             await self._check_network(rows, caller, granted, request)
             allowed = await self._room.take(rows, granted)
-            decision = await self._routing.decide(
-                rows, allowed, _route_options(request, granted), host=request.host
-            )
+            options, host = _route_choice(request, granted, seed)
+            decision = await self._routing.decide(rows, allowed, options, host=host)
         if decision.chosen is not None:
             check_fit(allowed, stack)
         return decision
@@ -261,7 +281,7 @@ class Admission:
         sandbox = await rows.sandboxes.get(record.sandbox_id)
         if record.digest == order.digest:
             return sandbox
-        field = None if sandbox is None else await other_request(rows, order.request, sandbox)
+        field = None if sandbox is None else await other_request(rows, order.named, sandbox)
         raise Conflict(
             "This Idempotency-Key was used for a different request"
             f"{f', with another {field}' if field else ''}: use a new one.",
@@ -340,7 +360,10 @@ class Admission:
         made = as_seeded(grant(request, order.profile, known), seed, request.seed)
         await self._check_network(rows, caller, made, request)
         allowed = await self._room.take(rows, made)
-        return await self._routing.place_child(rows, allowed, seed.source)
+        if order.plain is None:
+            return await self._routing.place_child(rows, allowed, seed.source)
+        options, host = _route_choice(request, made, seed)
+        return await self._routing.place(rows, allowed, options, host=host)
 
     async def _family(
         self, rows: Transaction, caller: Principal, parent: Sandbox, now: datetime
@@ -424,6 +447,17 @@ def _route_options(request: CreateSandbox, wanted: Sandbox) -> RouteOptions:
         COMPOSE_FILE: inputs.compose_bundle,
     }
     return replace(request.route, fields=demands_of(wanted.profile, create))
+
+
+def _route_choice(
+    request: CreateSandbox, wanted: Sandbox, seed: Snapshot | None
+) -> tuple[RouteOptions, str | None]:
+    """Return what is asked of the route, and the host: a profile's snapshot is used where it is
+    kept. Raises `Conflict` when another host is named."""
+    options = _route_options(request, wanted)
+    if seed is None:
+        return options, request.host
+    return replace(options, allow=(seed.extension,)), host_for(seed, request.host)
 
 
 async def _find_approved_project(
