@@ -73,12 +73,12 @@ def line_now(anchor: Anchor, lines: Sequence[str]) -> int | None:
     if not wanted:
         return 0
     first = wanted[0]
-    found = (
+    places = (
         at + 1
         for at, line in enumerate(lines)
         if line == first and tuple(lines[at : at + len(wanted)]) == wanted
     )
-    return min(found, key=lambda number: abs(number - anchor.line), default=None)
+    return min(places, key=lambda number: abs(number - anchor.line), default=None)
 
 
 def _check_path(path: str) -> None:

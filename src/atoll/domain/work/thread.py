@@ -77,12 +77,12 @@ class ReviewThread:
 def read_remark(text: str) -> str:
     """Return the text of a remark without the blanks around it, invisible characters spelled.
     Raises `Invalid`."""
-    said = spell_unseen(text.replace("\r\n", "\n").strip(), keep="\n\t")
-    if not said:
+    words = spell_unseen(text.replace("\r\n", "\n").strip(), keep="\n\t")
+    if not words:
         raise Invalid("a remark is not empty", field="text")
-    if len(said.encode()) > MAX_REMARK_BYTES:
+    if len(words.encode()) > MAX_REMARK_BYTES:
         raise Invalid(f"a remark has at most {MAX_REMARK_BYTES} bytes", field="text")
-    return said
+    return words
 
 
 def check_room_for_thread(threads: int) -> None:
@@ -107,7 +107,7 @@ def reword(
     if before.author != caller.id:
         raise Forbidden("only the author of a remark may change it")
     after = replace(before, text=read_remark(text), edited_at=now)
-    remarks = tuple(after if one.id == before.id else one for one in thread.remarks)
+    remarks = tuple(after if remark.id == before.id else remark for remark in thread.remarks)
     return replace(thread, remarks=remarks)
 
 
@@ -119,7 +119,7 @@ def withdraw(
     gone = _find(thread, ref)
     if gone.author != caller.id and not may_manage(caller, sandbox):
         raise Forbidden("only the author of a remark and who manages the sandbox may delete it")
-    rest = tuple(one for one in thread.remarks if one.id != gone.id)
+    rest = tuple(remark for remark in thread.remarks if remark.id != gone.id)
     return replace(thread, remarks=rest) if rest else None
 
 
@@ -129,7 +129,7 @@ def unknown_thread(ref: str) -> NotFound:
 
 
 def _find(thread: ReviewThread, ref: str) -> Remark:
-    found = next((one for one in thread.remarks if one.id == ref), None)
-    if found is None:
+    match = next((remark for remark in thread.remarks if remark.id == ref), None)
+    if match is None:
         raise NotFound(f"There is no remark {ref[:80]!r} in this thread.")
-    return found
+    return match
