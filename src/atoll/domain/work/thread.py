@@ -30,8 +30,8 @@ MAX_REMARK_BYTES: Final = 16 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What one person said in a thread. `author_name` is how they were called then, so it stays
-    theirs when they leave; `edited_at` is the last time that they changed it."""
+    """A contribution of one person to a thread. `author_name` is how they were called then, so it
+    stays theirs when they leave; `edited_at` is the last time that they changed it."""
 
     id: RemarkId
     author: PrincipalId
@@ -43,7 +43,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Who settled a thread, and when."""
+    """The settling of a thread: by whom, and when."""
 
     by: PrincipalId
     by_name: str
@@ -51,9 +51,9 @@ class Resolution:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
-    """When a thread was sent to the agent at a terminal, and as which of its turns; None where that
-    is not known."""
+class ThreadSending:
+    """The sending of a thread to the agent at a terminal. `turn` is which of its turns, None where
+    that is not known."""
 
     terminal: TerminalId
     agent: str
@@ -71,7 +71,7 @@ class ReviewThread:
     anchor: Anchor
     remarks: tuple[Remark, ...]
     resolved: Resolution | None = None
-    sent: Delivery | None = None
+    sent: ThreadSending | None = None
 
 
 def read_remark(text: str) -> str:
