@@ -5,14 +5,11 @@ import pytest
 from atoll.domain.errors import Invalid
 from atoll.domain.work.anchor import (
     MAX_ANCHOR_BYTES,
-    MAX_ANCHOR_LINES,
-    MAX_LINE,
     MAX_PATH_BYTES,
-    MAX_REPO,
     Anchor,
-    Side,
     line_now,
 )
+from atoll.wire.words.library import MAX_ANCHOR_LINES, MAX_LINE, MAX_REPOS, Side
 
 TWO = Anchor(0, "src/a.py", Side.NEW, 3, ("x = 1", "y = 2"))
 
@@ -44,7 +41,7 @@ def test_anchor_without_lines_is_never_gone(path: str) -> None:
     ("repo", "path", "line", "lines", "field"),
     [
         (-1, "a", 1, ("x",), "repo"),
-        (MAX_REPO + 1, "a", 1, ("x",), "repo"),
+        (MAX_REPOS, "a", 1, ("x",), "repo"),
         (0, "", 1, ("x",), "line"),
         (0, "a", 0, ("x",), "line"),
         (0, "a", MAX_LINE + 1, ("x",), "line"),
@@ -72,5 +69,5 @@ def test_anchor_out_of_bounds_is_refused(
 
 
 def test_anchor_at_its_bounds_is_taken() -> None:
-    Anchor(MAX_REPO, "a" * MAX_PATH_BYTES, Side.OLD, MAX_LINE, ("x",) * MAX_ANCHOR_LINES)
+    Anchor(MAX_REPOS - 1, "a" * MAX_PATH_BYTES, Side.OLD, MAX_LINE, ("x",) * MAX_ANCHOR_LINES)
     Anchor(0, "a..b/.c", Side.OLD, 1, ("x" * MAX_ANCHOR_BYTES,))

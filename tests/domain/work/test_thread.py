@@ -6,28 +6,37 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from atoll.domain.errors import Forbidden, Invalid, LimitReached, NotFound
-from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
-from atoll.domain.people.capability import capabilities_of
-from atoll.domain.people.principal import Principal
-from atoll.domain.work.anchor import Anchor, Side
+from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId, ShareId, TerminalId
+from atoll.domain.people.capability import EVERY_CAPABILITY, capabilities_of
+from atoll.domain.people.principal import GuestAccess, Principal
+from atoll.domain.work.anchor import Anchor
 from atoll.domain.work.thread import (
-    MAX_REMARK_BYTES,
     MAX_REMARKS,
-    MAX_THREADS,
+    Author,
     Remark,
     RemarkId,
+    Resolution,
     ReviewThread,
     ThreadId,
+    ThreadSending,
+    author_of,
+    check_may_comment,
     check_room_for_thread,
+    is_unsent,
+    mark_as_sent,
     read_remark,
+    reopen,
     reply,
+    resolve,
     reword,
     unknown_thread,
     withdraw,
 )
 from atoll.testing.samples import sandbox
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.library import MAX_REMARK_BYTES, MAX_THREADS, Side
 from atoll.wire.words.people import OrgRole
+from atoll.wire.words.terminals import Role
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = AT + timedelta(hours=1)
@@ -44,14 +53,15 @@ BOX = replace(sandbox("one"), org_id=PERSONAL_ORG, owner=ANN.id)
 
 
 def remark(name: str, author: Principal) -> Remark:
-    return Remark(RemarkId(name), author.id, author.id.title(), "Why?", AT)
+    return Remark(RemarkId(name), Author(author.id, author.id.title()), "Why?", AT)
 
 
 FIRST, SECOND = remark("rmk_1", BOB), remark("rmk_2", EVE)
 THREAD = ReviewThread(
-    ThreadId("thr_1"), SandboxId(BOX.id), PERSONAL_ORG, Anchor(0, "a", Side.NEW, 1, ("x",)),
+    ThreadId("thr_1"), SandboxId(BOX.id), PERSONAL_ORG, Anchor(0, "a", Side.NEW, 1, ("x",)), AT,
     (FIRST, SECOND),
 )  # fmt: skip
+SENDING = ThreadSending(author_of(ANN), TerminalId("t_1"), "codex", LATER)
 
 
 def test_hostile_text_is_spelled() -> None:
@@ -105,3 +115,59 @@ def test_unknown_ones_are_named_in_part() -> None:
     with pytest.raises(NotFound):
         withdraw(ANN, BOX, THREAD, "rmk_9")
     assert len(unknown_thread("x" * 1000).message) < 200
+
+
+def test_thread_is_bounded_as_a_whole() -> None:
+    long = replace(FIRST, text="x" * MAX_REMARK_BYTES)
+    full = reply(replace(THREAD, remarks=(long,)), long)
+    with pytest.raises(LimitReached):
+        reply(full, SECOND)
+    room = replace(THREAD, remarks=(long, SECOND, replace(FIRST, id=RemarkId("rmk_3"))))
+    with pytest.raises(LimitReached):
+        reword(BOB, room, "rmk_3", "x" * MAX_REMARK_BYTES, LATER)
+
+
+def test_same_words_are_no_edit() -> None:
+    assert reword(BOB, THREAD, "rmk_1", " Why? ", LATER) is THREAD
+
+
+def test_settled_thread_stays_settled_as_it_is_and_opens_again_unsent() -> None:
+    settled = resolve(mark_as_sent(THREAD, SENDING), Resolution(author_of(EVE), LATER))
+    assert settled.resolved == Resolution(Author(EVE.id, ""), LATER)
+    assert resolve(settled, Resolution(author_of(ANN), AT)) is settled
+    assert reopen(settled) == THREAD
+    assert reopen(THREAD) is THREAD
+
+
+def test_thread_waits_to_be_sent_until_an_agent_has_all_of_it() -> None:
+    sent = mark_as_sent(THREAD, SENDING)
+    assert is_unsent(THREAD)
+    assert not is_unsent(sent)
+    later = LATER + timedelta(seconds=1)
+    assert is_unsent(reply(sent, replace(SECOND, at=later)))
+    assert is_unsent(reword(EVE, sent, "rmk_2", "Because.", later))
+    assert not is_unsent(resolve(THREAD, Resolution(author_of(ANN), AT)))
+
+
+GUEST = GuestAccess(
+    PERSONAL_ORG, ANN.id, ShareId("sh"), SandboxId(BOX.id), None, Role.CONTROLLER, LATER
+)
+
+
+@pytest.mark.parametrize("role", [OrgRole.OWNER, OrgRole.ADMIN, OrgRole.MEMBER])
+def test_people_who_work_comment(role: OrgRole) -> None:
+    check_may_comment(person("ann", role))
+
+
+@pytest.mark.parametrize(
+    "caller",
+    [
+        person("ann", OrgRole.VIEWER),
+        replace(ANN, capabilities=EVERY_CAPABILITY, guest_access=GUEST),
+        replace(ANN, kind=ActorKind.AGENT),
+        replace(ANN, capabilities=frozenset()),
+    ],
+)
+def test_viewers_guests_and_agents_do_not_comment(caller: Principal) -> None:
+    with pytest.raises(Forbidden):
+        check_may_comment(caller)

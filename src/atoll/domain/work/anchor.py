@@ -6,27 +6,15 @@ to where they were last; where they are gone, the thread is outdated.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from atoll.domain.errors import Invalid
-
-MAX_ANCHOR_LINES: Final = 100
-"""The most lines of an anchor."""
+from atoll.wire.words.library import MAX_ANCHOR_LINES, MAX_LINE, MAX_REPOS, Side
 
 MAX_ANCHOR_BYTES: Final = 8192
 """The bound on the text of an anchor's lines in bytes."""
 
 MAX_PATH_BYTES: Final = 4096
-MAX_REPO: Final = 1000
-MAX_LINE: Final = 10_000_000
-
-
-class Side(StrEnum):
-    """The side of a diff: the file before the change, or after it."""
-
-    OLD = "old"
-    NEW = "new"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +32,8 @@ class Anchor:
     lines: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not 0 <= self.repo <= MAX_REPO:
-            raise Invalid(f"a repository's number is 0 to {MAX_REPO}", field="repo")
+        if not 0 <= self.repo < MAX_REPOS:
+            raise Invalid(f"a repository's number is 0 to {MAX_REPOS - 1}", field="repo")
         _check_path(self.path)
         self._check_lines()
 

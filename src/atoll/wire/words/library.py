@@ -30,6 +30,21 @@ MAX_TAKE_SECONDS: Final = 25
 MAX_PUSHES: Final = 32
 """The number of held pushes of a sandbox."""
 
+MAX_THREADS: Final = 500
+"""The review threads of one sandbox, resolved ones among them."""
+
+MAX_THREADS_SENT: Final = 100
+"""The review threads that one request sends."""
+
+MAX_REMARK_BYTES: Final = 16 * 1024
+"""The bound on the text of a remark in bytes, once invisible characters are spelled."""
+
+MAX_ANCHOR_LINES: Final = 100
+"""The most lines that a review thread is about."""
+
+MAX_LINE: Final = 10_000_000
+"""The largest number of a line."""
+
 
 class ProposalKind(StrEnum):
     """The kinds of what a project file may ask for and a person decides."""
@@ -80,6 +95,13 @@ class ChangeKind(StrEnum):
     COPIED = "copied"
     RETYPED = "retyped"
     UNMERGED = "unmerged"
+
+
+class Side(StrEnum):
+    """The side of a diff: the file before the change, or after it."""
+
+    OLD = "old"
+    NEW = "new"
 
 
 class RefKind(StrEnum):
