@@ -57,6 +57,7 @@ from atoll.adapters.storage.snapshots import SqlSnapshotRows
 from atoll.adapters.storage.tools.wakings import SqlWakingRows
 from atoll.adapters.storage.tools.watches import SqlWatchRows
 from atoll.adapters.storage.webhooks import SqlWebhookDeliveryRows, SqlWebhookRows
+from atoll.adapters.storage.work.threads import SqlReviewThreadRows
 from atoll.adapters.storage.workers.desktops import SqlDesktopRows
 from atoll.adapters.storage.workers.dialled import (
     SqlHostEntryRows,
@@ -113,6 +114,7 @@ def _sandboxes(connection: AsyncConnection) -> SandboxTables:
         content_keys=SqlContentKeyRows(connection),
         contents=SqlContentRows(connection),
         content_blobs=SqlContentBlobRows(connection),
+        review_threads=SqlReviewThreadRows(connection),
     )
 
 

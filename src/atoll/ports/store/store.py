@@ -63,6 +63,7 @@ from atoll.ports.store.snapshots import SnapshotRows
 from atoll.ports.store.tools.wakings import WakingRows
 from atoll.ports.store.tools.watches import WatchRows
 from atoll.ports.store.webhooks import WebhookDeliveryRows, WebhookRows
+from atoll.ports.store.work.threads import ReviewThreadRows
 from atoll.ports.store.workers.dialled import HostEntryRows, HostLeaseRows, HostOfferRows
 from atoll.ports.store.workers.summaries import WorkerSummaryRows
 from atoll.ports.store.workers.workers import (
@@ -135,6 +136,9 @@ class SandboxTables:
 
     content_blobs: ContentBlobRows
     """The stored blobs of contents, and what refers to them."""
+
+    review_threads: ReviewThreadRows
+    """What people say about lines of changes."""
 
 
 @dataclass(frozen=True, kw_only=True)

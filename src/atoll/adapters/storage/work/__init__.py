@@ -1,0 +1,1 @@
+"""Rows of work in sandboxes."""

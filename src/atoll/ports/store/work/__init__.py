@@ -1,0 +1,1 @@
+"""Ports of the rows of work in sandboxes."""

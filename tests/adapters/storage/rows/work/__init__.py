@@ -1,0 +1,1 @@
+"""Checks of the rows of work in sandboxes."""
