@@ -93,6 +93,7 @@ from atoll.services.webhooks.worker import WebhookServices
 from atoll.services.work.merges import Merges
 from atoll.services.work.reviews import Reviews
 from atoll.services.work.states import WorkStates
+from atoll.services.work.threads import ReviewThreads
 from atoll.services.workers.desktops import Desktops
 from atoll.services.workers.driving import WorkerDriver
 from atoll.services.workers.handing_over import Handovers
@@ -256,6 +257,7 @@ class WorkServices:
 
     states: WorkStates
     reviews: Reviews
+    threads: ReviewThreads
     merges: Merges
 
 

@@ -183,6 +183,48 @@ OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
         "The work in the sandbox reached another state; null where there is none.",
     ),
     define_kind(
+        "thread.opened",
+        "sandbox_id generation thread_id",
+        "",
+        "A person opened a review thread; not what they wrote.",
+    ),
+    define_kind(
+        "thread.replied",
+        "sandbox_id generation thread_id",
+        "",
+        "A person added a remark to a review thread.",
+    ),
+    define_kind(
+        "thread.changed",
+        "sandbox_id generation thread_id",
+        "",
+        "A remark of a review thread was changed or deleted.",
+    ),
+    define_kind(
+        "thread.resolved",
+        "sandbox_id generation thread_id",
+        "",
+        "A person settled a review thread.",
+    ),
+    define_kind(
+        "thread.reopened",
+        "sandbox_id generation thread_id",
+        "",
+        "A person opened a settled review thread again.",
+    ),
+    define_kind(
+        "thread.sent",
+        "sandbox_id generation thread_id agent terminal_id",
+        "",
+        "A person sent a review thread to an agent.",
+    ),
+    define_kind(
+        "thread.removed",
+        "sandbox_id generation thread_id",
+        "",
+        "A review thread went with its last remark.",
+    ),
+    define_kind(
         "agent_login.changed",
         "agent_login_id secret_id agent state",
         "in_use reason exposed_to",

@@ -35,10 +35,22 @@ class WorkLog:
         self, caller: Principal, sandbox: Sandbox, event_type: str, payload: Mapping[str, Json]
     ) -> None:
         """Append an event, after which every view shows the work as it is then."""
-        stream = sandbox_stream(sandbox.id)
+        async with self._ground.store.begin() as rows:
+            await self.append_within(rows, caller, sandbox, event_type, payload)
+        self.announce(sandbox)
+
+    async def append_within(
+        self,
+        rows: Transaction,
+        caller: Principal,
+        sandbox: Sandbox,
+        event_type: str,
+        payload: Mapping[str, Json],
+    ) -> None:
+        """Append an event in the caller's transaction, who announces it afterwards."""
         draft = EventDraft(
             id=self._ground.ids.event(),
-            stream=stream,
+            stream=sandbox_stream(sandbox.id),
             event_type=event_type,
             at=self._ground.clock.now(),
             org_id=sandbox.org_id,
@@ -47,9 +59,11 @@ class WorkLog:
             reason=None,
             payload={"sandbox_id": sandbox.id, "generation": sandbox.generation, **payload},
         )
-        async with self._ground.store.begin() as rows:
-            await self._projections.follow(rows, await rows.events.append((draft,)))
-        self._ground.bus.announce((stream,))
+        await self._projections.follow(rows, await rows.events.append((draft,)))
+
+    def announce(self, sandbox: Sandbox) -> None:
+        """Announce the events of a sandbox."""
+        self._ground.bus.announce((sandbox_stream(sandbox.id),))
 
 
 class WorkStates:

@@ -39,6 +39,7 @@ from atoll.services.library.commits import Commits
 from atoll.services.library.profiles import Profiles
 from atoll.services.library.syncs import Syncs
 from atoll.services.library.tree_edits import TreeEdits
+from atoll.services.lifecycle.directory import SandboxLookup
 from atoll.services.lifecycle.room import SessionRoom
 from atoll.services.lifecycle.vendor_keys import check_paid
 from atoll.services.people.push.delivery import PushDelivery
@@ -59,6 +60,7 @@ from atoll.services.terminals.terminals import Terminals
 from atoll.services.work.merges import Merges
 from atoll.services.work.reviews import Reviews
 from atoll.services.work.states import WorkLog, WorkStates
+from atoll.services.work.threads import ReviewThreads
 from atoll.wiring.control.access import Access, build_access
 from atoll.wiring.control.exchange import Exchange, build_dashboards, build_panes, build_replication
 from atoll.wiring.control.identity import people_of
@@ -134,7 +136,7 @@ def build_application(
         tools=build_tools(
             ground, events, within, tenancy, settings=settings.tools, lent=access.tools_lent
         ),
-        work=build_work(ground, within, library, works, syncs=syncs, review=review),
+        work=build_work(ground, within, library, works, syncs=syncs, review=review, agents=agents),
         overview=build_overview(
             ground, library, sandboxes, statuses, home=home, secrets=secrets, routes=backends.routes
         ),
@@ -308,11 +310,14 @@ def build_work(
     *,
     syncs: Syncs,
     review: ReviewServices,
+    agents: Agents,
 ) -> WorkServices:
     """Return the use cases on work."""
     log = WorkLog(ground, within.background.projections)
     merges = Merges(within.access, library.workspaces, syncs=syncs, edits=review.edits, log=log)
-    return WorkServices(states, Reviews(within.sandboxes, states, log), merges)
+    lookup = SandboxLookup(ground, within.directory)
+    threads = ReviewThreads(ground, lookup, changes=review.changes, agents=agents, log=log)
+    return WorkServices(states, Reviews(within.sandboxes, states, log), threads, merges)
 
 
 def build_previews(

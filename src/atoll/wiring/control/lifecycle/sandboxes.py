@@ -238,6 +238,7 @@ async def _settle(
     await settle_remnants(ground, rows, before, after, actor)
     if after.state in GONE and before.state not in GONE:
         await remove_previews(ground, rows, after, actor=actor)
+        await rows.review_threads.remove_of(after.id)
 
 
 def has_doors(extensions: Mapping[str, Extension], sandbox: Sandbox) -> bool:
