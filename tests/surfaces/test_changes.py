@@ -100,6 +100,40 @@ async def test_files_are_discarded_and_committed_over_the_api(
             await act(verb, **body)
 
 
+async def test_threads_are_found_where_their_lines_went(
+    atoll: RepositoryWorld, tmp_path: Path
+) -> None:
+    key = await sent(atoll, new_tree(tmp_path / "demo"))
+    sandbox = await made(atoll, key=key, branch="fix")
+    box, here = atoll.box(str(sandbox["sandbox_id"])), ("sandboxes", str(sandbox["name"]))
+    box.run("printf 'one\\ntwo\\nthree\\n' > a; git add a; git commit -qm a; seq 9 >> a")
+
+    async def open_thread(side: str, line: int, text: str) -> str:
+        place = {"path": "a", "side": side, "line": line, "lines": [text], "text": "Why?"}
+        call = post(*here, "threads", value=place)
+        answer = (await asyncio.to_thread(atoll.api.transport.call, call)).value
+        return str(cast("dict[str, Any]", answer)["thread_id"])
+
+    async def places(*more: tuple[str, str], path: str = "a") -> dict[str, int | None]:
+        query = (("path", path), ("against", "uncommitted"), *more)
+        call = get(*here, "changes", "threads", query=query)
+        answer = (await asyncio.to_thread(atoll.api.transport.call, call)).value
+        found = cast("dict[str, Any]", answer)["places"]
+        return {one["thread_id"]: one["line"] for one in found}
+
+    old, new = await open_thread("old", 2, "two"), await open_thread("new", 6, "3")
+    assert await places() == {old: 2, new: 6}
+    box.run("sed -i '1i zero' a; sed -i /two/d a")
+    assert await places() == {old: 2, new: 6}
+    box.run("sed -i '1i $(touch /tmp/pwned)' a")
+    assert await places() == {old: 2, new: 7}
+    box.run("sed -i '/^3$/d' a; git mv a b")
+    assert await places(("old_path", "a"), path="b") == {old: 2, new: None}
+    # A file that does not differ is not shown, and neither are its threads.
+    box.run("git reset -q --hard")
+    assert await places() == {}
+
+
 async def test_commits_over_the_api(atoll: RepositoryWorld, tmp_path: Path) -> None:
     key = await sent(atoll, new_tree(tmp_path / "demo"))
     sandbox = await made(atoll, key=key, branch="fix")

@@ -43,7 +43,7 @@ OVERSEEN = (
 
 WITHIN = {
     *("terminal", "command", "recording", "agent", "card", "number", "pty", "port", "share"),
-    *("subject", "commit", "comment", "seq"),
+    *("subject", "commit", "comment", "seq", "thread", "remark"),
 }
 """What is named below a sandbox or a dashboard: it is there, as far as that is."""
 
@@ -272,6 +272,8 @@ async def _things(atoll: World) -> Things:
     board = await made("/v1/dashboards", {"name": "of ann"}, "id")
     comment = {"item_id": "itm_0123456789abcdef", "text": "of ann"}
     shown = await team.call("ann", "GET", f"/v1/sandboxes/{box}")
+    opened = await team.call("ann", "POST", f"/v1/sandboxes/{box}/threads", json={"text": "of ann"})
+    assert opened.status_code == 201, opened.text
     await made("/v1/workers", {"worker_id": "anns-worker"}, "reattached")
     linked = await team.call("ann", "PUT", "/v1/desktops/anns-laptop")
     assert linked.status_code == 201, linked.text
@@ -292,6 +294,8 @@ async def _things(atoll: World) -> Things:
         "dashboard": board,
         "comment": await made(f"/v1/dashboards/{board}/comments", comment, "id"),
         "subscription": await made("/v1/push-subscriptions", _browser(), "subscription_id"),
+        "thread": opened.json()["thread_id"],
+        "remark": opened.json()["remarks"][0]["remark_id"],
         "organization": "acme",
         "invitation": await made(f"{org}/invitations", {}, "invitation_id", who=None),
         "account": await made(f"{org}/service-accounts", {"name": "bot"}, "member_id", who=None),

@@ -131,6 +131,8 @@ class ScriptedRuntime:
     programs: set[str] = field(
         default_factory=lambda: {"shell", "codex", "claude-code", "opencode"}
     )
+    #: Answers in place of those by the book.
+    scripted: dict[tuple[str, str], tuple[int, Any]] = field(default_factory=dict)
     inside: "Inside | None" = None
     dialled: list[int] = field(default_factory=list)
     received: int = 0
@@ -214,6 +216,7 @@ class ScriptedRuntime:
             ("PUT", "/files/archive"): (200, {"files": 1, "bytes": 1}),
             ("POST", "/files/mkdir"): (201, ENTRY),
             ("POST", "/files/move"): (200, ENTRY),
+            **self.scripted,
         }
         name = self._absent(request, body)
         if name is not None:

@@ -3014,6 +3014,22 @@ export interface components {
          * @enum {string}
          */
         readonly RefKind: "branch" | "remote" | "tag";
+        /** @description A remark, as text. */
+        readonly RemarkBody: {
+            readonly text: string;
+        };
+        /**
+         * @description A remark. `author` is an id; `author_name` is how they were called then, null where they had
+         *     no name. `edited_at` is when they last changed it.
+         */
+        readonly RemarkView: {
+            readonly at: string;
+            readonly author: string;
+            readonly author_name: string | null;
+            readonly edited_at: string | null;
+            readonly remark_id: string;
+            readonly text: string;
+        };
         /**
          * @description The events to send again: the dead letter of one event, everything after a position, or with
          *     neither all dead letters.
@@ -3082,6 +3098,12 @@ export interface components {
             readonly refs: readonly components["schemas"]["Ref"][];
             readonly repo_url: string;
         };
+        /** @description The settling of a thread. */
+        readonly ResolutionView: {
+            readonly at: string;
+            readonly by: string;
+            readonly by_name: string | null;
+        };
         /** @description The agent's answer to a request, as JSON text. */
         readonly ResponseItem: {
             readonly request_id: string;
@@ -3103,6 +3125,27 @@ export interface components {
             readonly mark?: string | null;
             /** @default true */
             readonly reviewed?: boolean;
+        };
+        /** @description The threads of a sandbox, oldest first. */
+        readonly ReviewThreadList: {
+            readonly threads: readonly components["schemas"]["ReviewThreadView"][];
+        };
+        /**
+         * @description A thread; its place is the one where it was opened. `unsent`: it is open, and says something
+         *     that no agent has received.
+         */
+        readonly ReviewThreadView: {
+            readonly line: number;
+            readonly lines: readonly string[];
+            readonly opened_at: string;
+            readonly path: string;
+            readonly remarks: readonly components["schemas"]["RemarkView"][];
+            readonly repo: number;
+            readonly resolved: components["schemas"]["ResolutionView"] | null;
+            readonly sent: components["schemas"]["ThreadSendingView"] | null;
+            readonly side: components["schemas"]["Side"];
+            readonly thread_id: string;
+            readonly unsent: boolean;
         };
         /**
          * @description The role of a client: it may watch; request control; take it.
@@ -3514,6 +3557,11 @@ export interface components {
             readonly require_isolation?: components["schemas"]["IsolationLevel"] | null;
             readonly strategy?: components["schemas"]["Strategy"] | null;
         };
+        /** @description The threads to send to an agent, each by its id. */
+        readonly SendThreadsBody: {
+            readonly agent_id: string;
+            readonly threads: readonly string[];
+        };
         /** @description A question of the agent that nobody has answered; `params` are its own JSON, as text. */
         readonly ServerRequestView: {
             readonly at: string;
@@ -3645,6 +3693,11 @@ export interface components {
             readonly message: string;
             readonly truncated: boolean;
         };
+        /**
+         * @description The side of a diff: the file before the change, or after it.
+         * @enum {string}
+         */
+        readonly Side: "old" | "new";
         /** @description A signal by name. */
         readonly SignalBody: {
             /** @enum {string} */
@@ -4047,6 +4100,48 @@ export interface components {
             readonly from: number;
             readonly text: string;
             readonly to: number;
+        };
+        /**
+         * @description A thread to open with its first remark. It is about the `lines` from number `line` on, on one
+         *     side of the diff of a file; without lines (and `line` 0) about the whole file, and without
+         *     `path` about the whole change.
+         */
+        readonly ThreadBody: {
+            /** @default 0 */
+            readonly line?: number;
+            /** @default [] */
+            readonly lines?: readonly string[];
+            /** @default  */
+            readonly path?: string;
+            /** @default 0 */
+            readonly repo?: number;
+            /** @default new */
+            readonly side?: components["schemas"]["Side"];
+            readonly text: string;
+        };
+        /** @description A change of a thread. */
+        readonly ThreadChangeBody: {
+            readonly resolved: boolean;
+        };
+        /**
+         * @description The place of a thread now: the number of its first line on its side, 0 where it is about the
+         *     whole file, null where its lines are gone.
+         */
+        readonly ThreadPlace: {
+            readonly line: number | null;
+            readonly thread_id: string;
+        };
+        /** @description The places of the threads of a file. */
+        readonly ThreadPlaces: {
+            readonly places: readonly components["schemas"]["ThreadPlace"][];
+        };
+        /** @description The last sending of a thread, to the agent of this id. */
+        readonly ThreadSendingView: {
+            readonly agent: string;
+            readonly agent_id: string;
+            readonly at: string;
+            readonly by: string;
+            readonly by_name: string | null;
         };
         /** @description The ticket of a login link. */
         readonly TicketBody: {

@@ -24,6 +24,7 @@ from atoll.client.aio.made.people.shares import AsyncShares
 from atoll.client.aio.made.people.tokens import AsyncTokens
 from atoll.client.aio.made.sandboxes.snapshots import AsyncSandboxSnapshots, AsyncSnapshots
 from atoll.client.aio.made.secrets import AsyncSecrets
+from atoll.client.aio.made.work.threads import AsyncReviewThreads
 from atoll.client.aio.made.workers.desktops import AsyncDesktops
 
 
@@ -47,6 +48,7 @@ class MadeNouns:
         self.organizations = AsyncOrganizations(connection)
         self.projects = AsyncProjects(connection)
         self.pulls = AsyncPullRequests(connection)
+        self.review_threads = AsyncReviewThreads(connection)
         self.routes = AsyncRoutes(connection)
         self.sandbox_snapshots = AsyncSandboxSnapshots(connection)
         self.secrets = AsyncSecrets(connection)

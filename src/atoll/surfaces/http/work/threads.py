@@ -1,7 +1,5 @@
 """Routes of review threads: open, answer, settle and send them, and find where they are now."""
 
-from collections.abc import Sequence
-
 from atoll.domain.work.anchor import Anchor
 from atoll.domain.work.thread import Author, Remark, ReviewThread, is_unsent
 from atoll.services.library.changes import Comparison
@@ -25,12 +23,14 @@ async def list_thread_places(
     context: RequestContext,
     sandbox: str,
     *,
-    path: Sequence[str],
+    path: str,
+    old_path: str | None = None,
     repo: int = 0,
     against: Against = Against.BASE,
     checkpoint: int | None = None,
 ) -> api.ThreadPlaces:
-    wanted = Comparison(repo, against, tuple(path), checkpoint)
+    paths = (path,) if old_path is None else (path, old_path)
+    wanted = Comparison(repo, against, paths, checkpoint)
     places = await context.atoll.work.threads.places(context.caller, sandbox, wanted)
     return api.ThreadPlaces(
         places=[api.ThreadPlace(thread_id=thread_id, line=line) for thread_id, line in places]

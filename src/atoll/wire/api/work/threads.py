@@ -23,14 +23,7 @@ from atoll.wire.words.library import (
 )
 
 RemarkText = Annotated[str, Meta(min_length=1, max_length=MAX_REMARK_BYTES)]
-FilePaths = Annotated[
-    list[TreePath],
-    Meta(
-        description="The file, relative to the repository, and beside it its former name.",
-        min_length=1,
-        max_length=2,
-    ),
-]
+FormerPath = Annotated[TreePath | None, Meta(description="Its former name, where it has one.")]
 
 
 class RemarkBody(Request):
@@ -159,7 +152,8 @@ class ReviewThreads(Area):
         self,
         sandbox: SandboxRef,
         *,
-        path: FilePaths,
+        path: Annotated[TreePath, Meta(description="The file, relative to the repository.")],
+        old_path: FormerPath = None,
         repo: RepoNumber = 0,
         against: Compared = Against.BASE,
         checkpoint: CheckpointNumber = None,
