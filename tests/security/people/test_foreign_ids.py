@@ -74,6 +74,7 @@ FILLED: dict[str, Any] = {
     "POST /v1/inbox/{item}/answer": {"option": "allow", "shown": "0" * 64},
     "POST /v1/sandboxes/{sandbox}/previews": {"app": "web", "port": 3000},
     "POST /v1/sandboxes/{sandbox}/owner": {"member": "eve"},
+    "POST /v1/sandboxes/{sandbox}/threads/send": {"agent_id": "t_1", "threads": ["thr_1"]},
 }
 """Bodies that a schema alone does not say."""
 

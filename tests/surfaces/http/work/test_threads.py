@@ -14,7 +14,7 @@ from tests.surfaces.http.world import World, client_of
 ACTS = {
     "POST /v1/sandboxes/{sandbox}/threads": {
         "text": "test_thread_is_shared_by_the_people_of_the_sandbox",
-        "repo": "test_thread_is_about_a_place_that_can_be",
+        "repo": "test_thread_is_of_a_repository_that_is_there",
         "path": "test_threads_are_sent_once_as_one_prompt",
         "side": "test_threads_are_sent_once_as_one_prompt",
         "line": "test_threads_are_sent_once_as_one_prompt",
@@ -262,7 +262,6 @@ async def test_settled_thread_is_not_sent_until_it_is_opened_again(atoll: World)
 @pytest.mark.parametrize(
     ("place", "field"),
     [
-        ({"repo": 1}, "repo"),
         ({"path": "../a"}, "path"),
         ({"path": "/etc/passwd"}, "path"),
         ({"line": 0}, "line"),
@@ -281,6 +280,13 @@ async def test_thread_is_about_a_place_that_can_be(
     refused = await team.call("ada", "POST", f"{base}/threads", json=body)
     assert (refused.status_code, refused.json()["field"]) == (422, field)
     assert (await team.call("ada", "GET", f"{base}/threads")).json()["threads"] == []
+
+
+async def test_thread_is_of_a_repository_that_is_there(atoll: World) -> None:
+    team = await team_of(atoll, ada="member")
+    base = await shared(team)
+    refused = await team.call("ada", "POST", f"{base}/threads", json={"text": "x", "repo": 1})
+    assert (refused.status_code, refused.json()["field"]) == (422, "repo")
 
 
 async def test_threads_go_with_their_sandbox(atoll: World) -> None:

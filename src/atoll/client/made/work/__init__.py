@@ -1,0 +1,1 @@
+"""Nouns of the work in sandboxes, blocking."""
