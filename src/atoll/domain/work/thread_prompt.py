@@ -43,7 +43,7 @@ def _spell_thread(thread: ReviewThread, root: str) -> str:
         where += " (a line that was removed)"
     quoted = [f"> {spell_unseen(line.strip()[:MAX_QUOTED_CHARS])}" for line in anchor.lines]
     named = len({remark.author.id for remark in thread.remarks}) > 1
-    return "\n".join((where, *quoted, *(_spell_remark(one, named) for one in thread.remarks)))
+    return "\n".join((where, *quoted, *(_spell_remark(remark, named) for remark in thread.remarks)))
 
 
 def _spell_remark(remark: Remark, named: bool) -> str:

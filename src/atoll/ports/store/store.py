@@ -138,7 +138,7 @@ class SandboxTables:
     """The stored blobs of contents, and what refers to them."""
 
     review_threads: ReviewThreadRows
-    """What people say about lines of changes."""
+    """Review threads of sandboxes."""
 
 
 @dataclass(frozen=True, kw_only=True)

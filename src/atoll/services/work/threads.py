@@ -183,7 +183,7 @@ class ReviewThreads:
         payload: dict[str, Json] = {"agent": sending.agent, "terminal_id": sending.terminal}
         async with self._ground.store.begin() as rows:
             for thread in before:
-                await self._report(rows, caller, sandbox, "thread.sent", thread, payload)
+                await self._report(rows, caller, sandbox, "thread.sent", thread, payload=payload)
         self._log.announce(sandbox)
         return [mark_as_sent(thread, sending) for thread in before]
 
@@ -251,6 +251,7 @@ class ReviewThreads:
         sandbox: Sandbox,
         kind: str,
         thread: ReviewThread,
+        *,
         payload: Mapping[str, Json] | None = None,
     ) -> None:
         named = {"thread_id": thread.id, **(payload or {})}
