@@ -24,6 +24,7 @@ class Machine:
     ask_argv: tuple[str, ...] = ()
     resume_argv: tuple[str, ...] = ()
     conversation_argv: tuple[str, ...] | None = None
+    fork_argv: tuple[str, ...] = ()
     fresh_argv: tuple[str, ...] = ()
 
 
@@ -55,6 +56,7 @@ class Agent:
     env: tuple[tuple[str, str], ...] = ()
     resume_argv: tuple[str, ...] = ()
     conversation_argv: tuple[str, ...] = ()
+    fork_argv: tuple[str, ...] = ()
     watch_argv: tuple[str, ...] = ()
     watch_files: tuple[WatchFile, ...] = ()
     transcript: str = ""

@@ -10,7 +10,15 @@ import pytest
 
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import World, run, sandbox_for, until_asked
-from tests.e2e.agents.test_agent_resumption import WORD, agents, opened, talked_with
+from tests.e2e.agents.test_agent_resumption import (
+    WORD,
+    agents,
+    atoll,
+    done_turns,
+    opened,
+    talked_with,
+)
+from tests.peers.api import api_of, until
 
 pytestmark = [
     pytest.mark.agents,
@@ -32,6 +40,22 @@ async def forked(w: World, sandbox: str, **body: Any) -> list[str]:
     return copies
 
 
+async def conversation_of(w: World, sandbox: str) -> str:
+    """Return the conversation that the agent of a sandbox named last."""
+    named = await asyncio.to_thread(_await_named, w, sandbox)
+    return str(named[-1]["payload"]["conversation"])
+
+
+def _await_named(w: World, sandbox: str) -> list[dict[str, Any]]:
+    with api_of(w.server) as api:
+        return until(
+            lambda: [
+                one for one in api.events(sandbox) if one["event_type"] == "agent.conversation"
+            ],
+            bool,
+        )
+
+
 async def branch_of(w: World, sandbox: str) -> str:
     _, said = await run(w, sandbox, "git", "branch", "--show-current")
     return said.decode().strip()
@@ -45,6 +69,7 @@ async def test_copies_go_on_from_the_same_turn_on_branches_of_their_own(
     sandbox = await sandbox_for(w, agent, repository)
     first = await opened(w, sandbox, agent)
     await talked_with(w, sandbox, first, f"Remember the word {WORD}.", turns=1)
+    origin = await conversation_of(w, sandbox)
     w.model.bodies.clear()
     copies = await forked(w, sandbox, count=3, branch="try", prompt=PROMPT)
     # Each asks the model by itself, with all that was said before.
@@ -53,15 +78,69 @@ async def test_copies_go_on_from_the_same_turn_on_branches_of_their_own(
             await w.model.asked.wait()
             w.model.asked.clear()
     assert [await branch_of(w, copy) for copy in copies] == ["try-1", "try-2", "try-3"]
+    # Each has the conversation under an id of its own.
+    talks = [await conversation_of(w, each) for each in copies]
+    assert len({*talks, origin}) == len(copies) + 1
     for copy in copies:
         assert [one["agent"] for one in await agents(w, copy)] == [agent]
         task = (await w.api.get(f"/v1/sandboxes/{copy}")).json()["task"]
         assert (task["state"], task["prompt"]) == ("given", PROMPT)
         assert task["group"]
+    # One that slept goes on in its own.
+    for copy in copies[:1]:
+        (before,) = await agents(w, copy)
+        assert "asleep" in await atoll(w, "sleep", copy)
+        w.model.bodies.clear()
+        here = f"/v1/sandboxes/{copy}/terminals/{before['id']}"
+        asked = await w.api.post(f"{here}/ask", json={"prompt": "And now?"})
+        assert asked.is_success, asked.text
+        assert f"in its conversation {talks[0]}" in await atoll(w, "logs", copy)
+        await until_asked(w, PROMPT, "And now?")
+        assert any(WORD in body and "And now?" in body for body in w.model.bodies)
     # Where it came from it heard nothing of that.
     w.model.bodies.clear()
     await talked_with(w, sandbox, first, "And now?", turns=2)
     assert not any("in this copy" in body for body in w.model.bodies)
+
+
+@pytest.mark.parametrize("agent", ["claude-code", pytest.param("codex", marks=pytest.mark.slow)])
+async def test_copy_that_was_told_nothing_sleeps_and_goes_on_as_its_trunk_did(
+    w: World, agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    await asyncio.to_thread(provide_agent, w.server, agent)
+    sandbox = await sandbox_for(w, agent, repository)
+    first = await opened(w, sandbox, agent)
+    await talked_with(w, sandbox, first, f"Remember the word {WORD}.", turns=1)
+    (copy,) = await forked(w, sandbox)
+    (going,) = await agents(w, copy)
+    assert "asleep" in await atoll(w, "sleep", copy)
+    w.model.bodies.clear()
+    here = f"/v1/sandboxes/{copy}/terminals/{going['id']}"
+    asked = await w.api.post(f"{here}/ask", json={"prompt": PROMPT})
+    assert asked.is_success, asked.text
+    await until_asked(w, WORD, PROMPT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+async def test_machine_of_a_copy_goes_on_under_an_id_of_its_own(
+    w: World, agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    await asyncio.to_thread(provide_agent, w.server, agent)
+    sandbox = await sandbox_for(w, agent, repository)
+    body = {"agent": agent, "mode": "machine", "prompt": f"Remember the word {WORD}."}
+    made = await w.api.post(f"/v1/sandboxes/{sandbox}/agents", json=body)
+    assert made.status_code == 201, made.text
+    await done_turns(w, sandbox, made.json()["id"])
+    origin = await conversation_of(w, sandbox)
+    w.model.bodies.clear()
+    copies = await forked(w, sandbox, count=2, prompt=PROMPT)
+    for copy in copies:
+        (going,) = await agents(w, copy)
+        assert going["mode"] == "machine"
+        await done_turns(w, copy, going["id"])
+    assert sum(_goes_on(body) for body in w.model.bodies) >= len(copies)
+    assert len({*[await conversation_of(w, copy) for copy in copies], origin}) == 3
 
 
 async def test_agent_of_a_copy_begins_anew_or_is_left_out(

@@ -62,8 +62,9 @@ class Machine:
 
     `argv` starts it so that it asks before it acts; `allow_argv` is added where everything is
     allowed. `resume_argv` resumes its last conversation, `conversation_argv` the one whose id is
-    appended. These are empty where the protocol names the conversation, and None where the agent
-    cannot resume. `fresh_argv` starts a new one under an id of ours, which is appended.
+    appended, and `fork_argv` a fork of that, which gets another id. These are empty where the
+    protocol names the conversation, and None where the agent cannot resume. `fresh_argv` starts a
+    new one under an id of ours, which is appended.
 
     Every start names the permission mode: `ask_argv` is added where the agent asks. Without it some
     agents begin in a mode of their vendor, whose check never passes our doors.
@@ -75,6 +76,7 @@ class Machine:
     ask_argv: tuple[str, ...] = ()
     resume_argv: tuple[str, ...] = ()
     conversation_argv: tuple[str, ...] | None = None
+    fork_argv: tuple[str, ...] = ()
     fresh_argv: tuple[str, ...] = ()
 
 
@@ -115,7 +117,8 @@ class Agent:
     """A coding agent.
 
     `argv` starts it at a terminal, `task_argv` runs one prompt (appended) and ends, `resume_argv`
-    resumes its last conversation, `conversation_argv` the one whose id is appended.
+    resumes its last conversation, `conversation_argv` the one whose id is appended, `fork_argv` a
+    fork of that, which gets another id.
 
     `providers` are the model providers it can use through the broker. `state` are directories below
     the home that outlive a stop, `transcripts` a pattern below the home. `aliases` are other names
@@ -140,6 +143,7 @@ class Agent:
     task_argv: tuple[str, ...]
     resume_argv: tuple[str, ...] = ()
     conversation_argv: tuple[str, ...] = ()
+    fork_argv: tuple[str, ...] = ()
     package: Package | None = None
     providers: tuple[str, ...] = ()
     state: tuple[str, ...] = ()

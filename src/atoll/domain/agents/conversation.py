@@ -85,7 +85,8 @@ class Terms:
     """The options of an agent's start.
 
     With `ask` the agent asks before it acts; otherwise everything is allowed, since the sandbox is
-    the boundary. `resume` resumes its last conversation, `conversation` the one of that name.
+    the boundary. `resume` resumes its last conversation, `conversation` the one of that name, with
+    `fork` as a fork of it where the protocol has such.
     `fresh` is a new UUID: the name of a new conversation, and the seed of other names. `tools_url`
     is the address of Atoll's tools and `tools_argv` the program that leads to them, both empty
     where the protocol does not name them.
@@ -95,6 +96,7 @@ class Terms:
     ask: bool = False
     resume: bool = False
     conversation: str | None = None
+    fork: bool = False
     fresh: str = ""
     tools_url: str = ""
     tools_argv: tuple[str, ...] = ()

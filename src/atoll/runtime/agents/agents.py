@@ -73,7 +73,7 @@ class _MachineStart:
 
     def again(self, restart: Restart) -> Program:
         """Return the program that runs after a restart."""
-        order = replace(self.order, resume=False, conversation=restart.conversation)
+        order = replace(self.order, resume=False, fork=False, conversation=restart.conversation)
         argv = machine_argv(self.agent, self.machine, order, fresh=restart.fresh)
         return replace(self.program, argv=argv)
 
@@ -422,6 +422,7 @@ def _terms_of(agent: Agent, order: AgentOrder, where: str) -> Terms:
         ask=order.ask,
         resume=order.resume,
         conversation=order.conversation,
+        fork=order.fork,
         fresh=str(uuid.UUID(bytes=os.urandom(16), version=4)),
         tools_url="" if agent.mcp is None else agent.mcp.machine_url,
         tools_argv=() if agent.mcp is None else agent.mcp.machine_argv,

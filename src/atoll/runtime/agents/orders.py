@@ -25,7 +25,7 @@ class AgentOrder:
     `softlock` says whom the lock stops while it works. `instructions` are its sandbox's and come
     before the prompt. Instructions with an `instructions_id` are given to one agent only. With
     `must_know` a conversation that the agent does not know is refused; otherwise it begins another
-    one."""
+    one. With `fork` an agent that can do so goes on in a fork of its conversation."""
 
     prompt: str | None = None
     resume: bool = False
@@ -35,6 +35,7 @@ class AgentOrder:
     instructions: str | None = None
     instructions_id: int | None = None
     must_know: bool = False
+    fork: bool = False
 
     @property
     def first_prompt(self) -> str | None:
@@ -127,7 +128,8 @@ def _choose_argv(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
     if order.conversation is not None:
         if not agent.conversation_argv:
             raise _no_such_return(agent.name)
-        return (*_with_questions(agent, agent.conversation_argv, order), order.conversation)
+        argv = (order.fork and agent.fork_argv) or agent.conversation_argv
+        return (*_with_questions(agent, argv, order), order.conversation)
     if order.resume and not agent.resume_argv:
         raise Invalid(f"{agent.name} cannot resume a conversation", field="resume")
     return _with_questions(agent, agent.resume_argv if order.resume else agent.argv, order)
@@ -168,7 +170,8 @@ def machine_argv(
         return (*argv, *machine.resume_argv) if order.resume else argv
     if machine.conversation_argv is None:
         raise _no_such_return(agent.name)
-    own = machine.fresh_argv if fresh else machine.conversation_argv
+    own = (order.fork and machine.fork_argv) or machine.conversation_argv
+    own = machine.fresh_argv if fresh else own
     return (*argv, *own, order.conversation) if own else argv
 
 

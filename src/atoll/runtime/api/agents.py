@@ -70,6 +70,7 @@ async def _open_agent(request: web.Request) -> web.Response:
         None if body.instructions is None else check_prompt(body.instructions),
         body.instructions_id,
         body.must_know,
+        body.fork,
     )
     principal = request.query.get("principal")
     parts_of(request).activity.touch()

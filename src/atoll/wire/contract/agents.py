@@ -17,7 +17,8 @@ Action = Literal["pause", "resume", "stop", "interrupt", "start", "yield", "unlo
 class OpenAgentBody(RequestBody):
     """The body of `POST /agents`. With `screen` its terminal goes on below that, under its id. With
     `must_know` a `conversation` that the agent does not know is refused; without, it begins another
-    one."""
+    one. With `fork` an agent that can fork a conversation goes on in a fork of it, which gets an id
+    of its own; the others resume it."""
 
     agent: str
     mode: Mode = "tui"
@@ -34,6 +35,7 @@ class OpenAgentBody(RequestBody):
     rows: int = 24
     name: str | None = None
     must_know: bool = False
+    fork: bool = False
     screen: KeptScreen | None = None
 
 

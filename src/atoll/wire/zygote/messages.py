@@ -68,6 +68,7 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ask_argv: tuple[Text, ...] = ()
     resume_argv: tuple[Text, ...] = ()
     conversation_argv: tuple[Text, ...] | None = None
+    fork_argv: tuple[Text, ...] = ()
     fresh_argv: tuple[Text, ...] = ()
 
 
@@ -106,6 +107,7 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     env: tuple[tuple[Text, Text], ...] = ()
     resume_argv: tuple[Text, ...] = ()
     conversation_argv: tuple[Text, ...] = ()
+    fork_argv: tuple[Text, ...] = ()
     watch_argv: tuple[Text, ...] = ()
     watch_files: tuple[WatchFile, ...] = ()
     transcript: Text = ""

@@ -50,6 +50,7 @@ AGENT = Agent(
     task_argv=("claude", "-p", "--output-format", "stream-json", "--verbose", *_ALLOW),
     resume_argv=("claude", "--continue", *_ALLOW),
     conversation_argv=("claude", *_ALLOW, "--resume"),
+    fork_argv=("claude", *_ALLOW, "--fork-session", "--resume"),
     package=Package(
         registry="npm",
         name="@anthropic-ai/claude-code",
@@ -83,6 +84,7 @@ AGENT = Agent(
         ask_argv=("--permission-mode", "default"),
         resume_argv=("--continue",),
         conversation_argv=("--resume",),
+        fork_argv=("--fork-session", "--resume"),
         fresh_argv=("--session-id",),
     ),
     own_hosts=("downloads.claude.ai",),

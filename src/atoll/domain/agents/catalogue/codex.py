@@ -91,6 +91,7 @@ AGENT = Agent(
     task_argv=("codex", "exec", "--json", "--skip-git-repo-check", "--disable", "plugins"),
     resume_argv=("codex", "resume", "--last", *_AT_TERMINAL),
     conversation_argv=("codex", "resume", *_AT_TERMINAL),
+    fork_argv=("codex", "fork", *_AT_TERMINAL),
     package=Package(
         registry="npm",
         name="@openai/codex",

@@ -216,7 +216,7 @@ class CodexConversation:
             case "thread/list":
                 last = next(iter(read_objects(result, "data")), {})
                 return Step(send=(self._resume_or_start(read_text(last, "id")),))
-            case "thread/start" | "thread/resume":
+            case "thread/start" | "thread/resume" | "thread/fork":
                 self._turns.thread = read_text(read_object(result, "thread"), "id")
                 return self._thread_ready(result)
             case "model/list":
@@ -241,6 +241,8 @@ class CodexConversation:
         card = Draft(
             f"failed:{self._sent}", CardKind.STATUS, CardState.FAILED, title=title, text=error
         )
+        if call == "thread/fork":
+            return Step(said=(card,), send=(self._resume_or_start(self._terms.conversation or ""),))
         if call == "thread/resume":
             return Step(said=(card,), send=(self._resume_or_start(""),))
         refused = self._refuse_early(error) if call == "initialize" else ()
@@ -260,7 +262,10 @@ class CodexConversation:
     def _open_thread(self) -> Outgoing:
         if self._terms.conversation is None and self._terms.resume:
             return self._call("thread/list", {"limit": 1})
-        return self._resume_or_start(self._terms.conversation or "")
+        thread = self._terms.conversation or ""
+        if thread and self._terms.fork:
+            return self._call("thread/fork", {"threadId": thread, **self._thread_params()})
+        return self._resume_or_start(thread)
 
     def _resume_or_start(self, thread: str) -> Outgoing:
         if not thread:

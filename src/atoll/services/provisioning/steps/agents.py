@@ -168,18 +168,19 @@ async def _resume_agents(up: BringUp) -> None:
     if listing.agents:
         # A start that was broken off had got that far.
         return
-    prompt = _first_prompt(sandbox)
+    prompt, copy = _first_prompt(sandbox), is_new_copy(sandbox)
     for running in sandbox.agents:
         if running.conversation is None and running.otherwise is ResumeFallback.NEVER:
             report(f"{running.agent} was not resumed: it cannot resume a conversation.")
             continue
         try:
-            await _resume(running, client, up.screens.get(running.id), prompt)
+            body = _order_of(running, up.screens.get(running.id), prompt, fork=copy)
+            await _open_agent(client, body, running.by)
         except AtollError as error:
             report(f"{running.agent} was not resumed: {error.message}")
         else:
             up.returned.add(running.id)
-            report(f"{running.agent} goes on {_where(running)}.")
+            report(f"{running.agent} goes on {_where(running, copy=copy)}.")
 
 
 def _first_prompt(sandbox: Sandbox) -> str | None:
@@ -188,10 +189,11 @@ def _first_prompt(sandbox: Sandbox) -> str | None:
     return task.prompt if task and task.state is TaskState.WAITING else None
 
 
-async def _resume(
-    running: RunningAgent, client: RuntimeClient, screen: KeptScreen | None, prompt: str | None
-) -> None:
-    """Resume one agent, below what its terminal showed. Raises the runtime's refusal."""
+def _order_of(
+    running: RunningAgent, screen: KeptScreen | None, prompt: str | None, *, fork: bool
+) -> OpenAgentBody:
+    """Return the order that resumes an agent, below what its terminal showed. With `fork` it goes
+    on in a fork of its conversation."""
     body = OpenAgentBody(
         agent=running.agent,
         mode="machine" if running.mode == "machine" else "tui",
@@ -200,16 +202,30 @@ async def _resume(
         permissions="ask" if running.asks else "allow",
         resume=running.conversation is None and running.otherwise is ResumeFallback.LAST,
         conversation=running.conversation,
+        fork=fork and running.conversation is not None,
         prompt=prompt,
         softlock="strict" if running.softlock is Strictness.STRICT else "owner",
     )
-    if screen is not None:
-        body = msgspec.structs.replace(body, screen=screen, cols=screen.cols, rows=screen.rows)
-    await client.call(open_agent(body, principal=running.by))
+    if screen is None:
+        return body
+    return msgspec.structs.replace(body, screen=screen, cols=screen.cols, rows=screen.rows)
 
 
-def _where(running: RunningAgent) -> str:
+async def _open_agent(client: RuntimeClient, body: OpenAgentBody, by: str | None) -> None:
+    """Open an agent. Raises the runtime's refusal."""
+    try:
+        await client.call(open_agent(body, principal=by))
+    except Invalid as error:
+        if error.field != "fork":
+            raise
+        # A runtime of an earlier version, which refuses what it does not know.
+        earlier = msgspec.structs.replace(body, fork=False)
+        await client.call(open_agent(earlier, principal=by))
+
+
+def _where(running: RunningAgent, *, copy: bool) -> str:
     if running.conversation is not None:
-        return f"in its conversation {running.conversation}"
+        which = "a copy of its" if copy else "its"
+        return f"in {which} conversation {running.conversation}"
     last = running.otherwise is ResumeFallback.LAST
     return "in its last conversation" if last else "afresh: nothing had been said to it"
