@@ -65,7 +65,8 @@ def test_every_start_names_the_permission_mode(name: str) -> None:
     agent, (option, allowing, asking) = find(name), MODES[name]
     machine = agent.machine
     assert machine is not None
-    for argv in (agent.argv, agent.task_argv, agent.resume_argv, agent.conversation_argv):
+    starts = (agent.argv, agent.task_argv, agent.resume_argv, agent.conversation_argv)
+    for argv in (*starts, *filter(None, (agent.fork_argv,))):
         assert argv[argv.index(option) + 1] == allowing, argv
     asks = (*machine.argv, *machine.ask_argv)
     assert asks[asks.index(option) + 1] == asking
@@ -95,7 +96,7 @@ def test_policy_below_etc_is_what_each_agent_reads() -> None:
 
 def test_codex_at_a_terminal_skips_the_screens_about_models_and_hooks() -> None:
     agent = find("codex")
-    for argv in (agent.argv, agent.resume_argv, agent.conversation_argv):
+    for argv in (agent.argv, agent.resume_argv, agent.conversation_argv, agent.fork_argv):
         assert {"--no-daemon", "--dangerously-bypass-hook-trust"} <= set(argv)
         seen = tomllib.loads(argv[argv.index("-c") + 1])["notice"]["model_migrations"]
         assert seen["gpt-5.5"] == "gpt-6-sol"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from atoll.ports.runtime_boot import Agent, AgentTools, WatchFile
+from atoll.ports.runtime_boot import Agent, AgentTools, Machine, WatchFile
+from atoll.runtime.agents.orders import AgentOrder, machine_argv
 from tests.runtime.agents.test_agents import act, at
 from tests.runtime.stage import Runtime, runtime
 
@@ -26,6 +27,7 @@ NAMER = Agent(
     "namer",
     ("sh", "-c", NAMING, "namer"),
     conversation_argv=("sh", "-c", NAMING, "namer", "--session"),
+    fork_argv=("sh", "-c", NAMING, "namer", "--copy"),
     watch_argv=("--watched",),
 )
 PLAIN = Agent("plain", ("sh", "-c", "echo ready; read -r line"), resume_argv=("sh", "-c", "cat"))
@@ -113,6 +115,34 @@ async def test_agent_goes_on_with_the_conversation_it_is_opened_with() -> None:
         ((_, started),) = told(rt)
         assert (started["conversation"], started["name"]) == ("c-7", "mine")
         assert (started["cwd"], started["by"]) == ("/tmp", "me")
+
+
+async def test_agent_that_is_to_fork_does_so_where_it_can_and_names_its_copy() -> None:
+    resuming = replace(NAMER, name="resuming", fork_argv=())
+    order = {"conversation": "c-7", "fork": True}
+    async with runtime(agents=(*AGENTS, resuming)) as rt:
+        async with at(rt, "resuming", **order) as (_, person):
+            await person.sees(b"started with --session c-7 --watched")
+        async with at(rt, "namer", **order) as (_, person):
+            await person.sees(b"started with --copy c-7 --watched")
+            # Until it names its own, the one that it was forked from says the same.
+            assert [started["conversation"] for _, started in told(rt)] == ["c-7", "c-7"]
+            await person.socket.send_bytes(b"c-8\n")
+            assert (await until_told(rt, "agent.conversation"))[2:] == [
+                ("agent.conversation", {"agent": "namer", "conversation": "c-8"})
+            ]
+
+
+def test_machine_forks_by_its_argv_and_goes_on_in_what_it_named_when_it_starts_again() -> None:
+    machine = Machine(
+        "claude", ("it",), conversation_argv=("--resume",), fork_argv=("--fork", "--resume")
+    )
+    order = AgentOrder(conversation="c-7", fork=True)
+    assert machine_argv(NAMER, machine, order) == ("it", "--fork", "--resume", "c-7")
+    again = replace(order, conversation="c-8", fork=False)
+    assert machine_argv(NAMER, machine, again) == ("it", "--resume", "c-8")
+    unable = replace(machine, fork_argv=())
+    assert machine_argv(NAMER, unable, order) == ("it", "--resume", "c-7")
 
 
 async def test_conversation_that_an_agent_at_a_terminal_must_know_and_does_not_is_refused() -> None:

@@ -1,11 +1,16 @@
 """Agents over a stop and a start: kept from the journal, opened again by the next start."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from atoll.domain.agents.resumable import ResumeFallback, RunningAgent
+from atoll.domain.ids import SnapshotId
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandboxes.sandbox import Sandbox
+from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox, SeedRequest
+from atoll.domain.snapshots.snapshot import snapshot_of
+from atoll.testing.samples import NOW
+from atoll.wire.words.sandboxes import DiskPromise, SnapshotState
 from tests.peers.contract import AGENT
 from tests.services.journals.test_journals import entry
 from tests.services.scene import Scene, body_of, scene
@@ -71,6 +76,47 @@ async def test_agents_that_ran_are_opened_in_their_conversations() -> None:
         assert "claude-code goes on afresh: nothing had been said to it." in log
         assert "shell was not resumed: it cannot resume a conversation." in log
         assert (await s.sandboxes.get(LOCAL_PERSON, sandbox.id)).agents == ()
+
+
+async def copied(s: Scene, *, earlier: bool) -> list[Order]:
+    """The agents that a copy of a stopped sandbox opens; an `earlier` runtime knows no forks."""
+    source = await stopped(s, STARTED[:4])
+    made: dict[str, Any] = {"name": "first", "disk": DiskPromise.CRASH, "now": NOW}
+    snapshot = snapshot_of(source, snapshot_id=SnapshotId("snap_1"), **made)
+    async with s.store.begin() as rows:
+        await rows.snapshots.put(replace(snapshot, state=SnapshotState.READY))
+    s.runtime.journal = []
+    s.runtime.answers["GET", "/agents"] = (200, {"agents": []})
+    problem = {"code": "invalid", "detail": "unknown field", "field": "fork"}
+    s.runtime.answers["POST", "/agents"] = (422, problem) if earlier else (201, AGENT)
+    box = await s.sandboxes.create(LOCAL_PERSON, CreateSandbox(seed=SeedRequest("snap_1")))
+    box = await s.sandboxes.wait(LOCAL_PERSON, box.id, timeout_seconds=30)
+    assert box.state == "ready", box.reason
+    calls = [call for call in s.runtime.calls if (call.method, call.path) == ("POST", "/agents")]
+    orders = [(dict(call.query), body_of(call)) for call in calls]
+    # Only what a copy begins with is forked: it goes on in what it named then.
+    s.runtime.calls.clear()
+    s.runtime.answers["POST", "/agents"] = (201, AGENT)
+    s.runtime.journal = STARTED[:4]
+    await s.sandboxes.stop(LOCAL_PERSON, box.id)
+    await s.sandboxes.wait(LOCAL_PERSON, box.id, settled=True)
+    again = [body for _, body in await started(s, box)]
+    assert [body["agent"] for body in again] == ["codex", "aider"]
+    assert not any("fork" in body for body in again)
+    return orders
+
+
+async def test_agent_of_a_copy_goes_on_in_a_fork_of_its_conversation() -> None:
+    async with scene() as s:
+        ((_, order),) = await copied(s, earlier=False)
+        assert (order["agent"], order["conversation"], order["fork"]) == ("codex", "c-1", True)
+
+
+async def test_runtime_of_an_earlier_version_resumes_the_conversation_in_a_copy() -> None:
+    async with scene() as s:
+        forking, resuming = await copied(s, earlier=True)
+        assert forking[1].pop("fork")
+        assert forking == resuming
 
 
 async def test_agent_of_no_known_conversation_takes_up_its_last_one() -> None:

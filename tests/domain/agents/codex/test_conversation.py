@@ -71,6 +71,25 @@ def test_resuming_by_an_id_takes_that_thread_and_a_new_one_where_it_is_gone() ->
     assert (fresh["method"], shown(step).text) == ("thread/start", "no rollout")
 
 
+def test_copy_takes_a_fork_of_its_thread_and_the_thread_itself_where_there_is_none() -> None:
+    talk = CodexConversation(Terms("/w", conversation="mine", fork=True))
+    talk.begin()
+    _, opened = talk.take({"id": 1, "result": {}}).send
+    assert (opened["method"], fields(opened, "params")["threadId"]) == ("thread/fork", "mine")
+    talk.take({"id": 2, "result": {"thread": {"id": "forked"}}})
+    (turn,) = talk.ask("go").send
+    assert fields(turn, "params")["threadId"] == "forked"
+    assert talk.take({"method": "turn/started", "params": {}}).conversation == "forked"
+
+    talk = CodexConversation(Terms("/w", conversation="mine", fork=True))
+    talk.begin()
+    talk.take({"id": 1, "result": {}})
+    step = talk.take({"id": 2, "error": {"message": "unknown method"}})
+    (resumed,) = step.send
+    assert (resumed["method"], shown(step).text) == ("thread/resume", "unknown method")
+    assert fields(resumed, "params")["threadId"] == "mine"
+
+
 def test_thread_is_named_once_a_turn_began_in_it() -> None:
     talk = standing()
     assert talk.ask("go").conversation == ""
