@@ -75,21 +75,22 @@ REST = ("client", "services", "docs", "wiring", "replay", "bench", "protocol")
 GROUPS = (
     Group("core", ("tests/domain", "tests/wire"), deterministic=True, covered=True),
     UNITS,
-    Group("agents", AGENTS),
-    Group("e2e", ("tests/e2e",), (PAGES, *AGENTS, WALLS, WAITING, CONFORMANCE)),
     Group("adapters", ("tests/adapters",)),
-    Group("scripted", (SCRIPTED,)),
-    Group("security", ("tests/security",)),
-    Group("walls", (WALLS,), DOCKER),
-    Group("pages", (PAGES,), (SCRIPTED,)),
-    Group("surfaces", ("tests/surfaces", CONFORMANCE), options=()),
     Group("rest", tuple(f"tests/{area}" for area in REST)),
+    Group("agents", AGENTS),
+    Group("surfaces", ("tests/surfaces", CONFORMANCE), options=()),
+    Group("e2e", ("tests/e2e",), (PAGES, *AGENTS, WALLS, WAITING, CONFORMANCE)),
+    Group("security", ("tests/security",)),
+    Group("scripted", (SCRIPTED,)),
+    Group("pages", (PAGES,), (SCRIPTED,)),
+    Group("walls", (WALLS,), DOCKER),
     Group("runtime", ("tests/runtime", "tests/inside", "tests/zygote")),
     Group("docker", DOCKER),
     Group("postgres", STORED_USUAL, MAINTENANCE, ON_POSTGRES),
     Group("redaction", ("tests/redaction",)),
 )
-"""The longest first, so that no lane is left alone at the end."""
+"""What is deterministic first, then the longest: the last ones are short, so that no group is left
+alone on a machine at the end."""
 
 IDLE = Group("waiting", (WAITING,))
 """Its tests let minutes pass and compute little, so it runs beside the lanes."""
