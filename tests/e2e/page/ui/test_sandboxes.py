@@ -1,7 +1,7 @@
 import asyncio
 
 import pytest
-from playwright.async_api import Page, Route, expect
+from playwright.async_api import Locator, Page, Route, expect
 
 from tests.peers.api import Pauses
 
@@ -12,31 +12,30 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def test_sandbox_state_is_a_shape_and_a_word_and_live(open_page: OpenPage) -> None:
-    row = open_page.page.locator(".row").first
+    page, server, sandbox = open_page.page, open_page.server, open_page.sandbox
+    row = page.locator(".row").first
     await expect(row).to_contain_text("Active")
     await expect(row.locator("svg.tone-calm")).to_be_visible()
-    await open_page.server.enter(open_page.sandbox, "stopped")
+    await server.enter(sandbox, "stopped")
     await expect(row).to_contain_text("Stopped")
     await expect(row.locator("svg.tone-off")).to_be_visible()
-
-
-async def test_sandbox_change_missed_while_cut_off_shows_after_reconnect(
-    open_page: OpenPage,
-) -> None:
-    page = open_page.page
+    # A change that was missed while the page was cut off shows once it is not.
     await page.context.set_offline(True)
-    open_page.server.sandboxes[open_page.sandbox]["name"] = "renamed-meanwhile"
+    server.sandboxes[sandbox]["name"] = "renamed-meanwhile"
     await page.context.set_offline(False)
     await page.evaluate("window.dispatchEvent(new Event('online'))")
-    await expect(page.locator(".row").first).to_contain_text("renamed-meanwhile")
+    await expect(row).to_contain_text("renamed-meanwhile")
+    # A failure has its reason, and one that expired can be started with its files.
+    await server.enter(sandbox, "failed", reason="no loop device is free")
+    await expect(page.get_by_role("alert")).to_contain_text("no loop device is free")
+    await server.enter(sandbox, "expired", reason="Its time to live ran out.")
+    await page.get_by_role("button", name="Start", exact=True).click()
+    await expect(row).to_contain_text("Ready")
 
 
-async def test_sandbox_failure_shows_its_reason(open_page: OpenPage) -> None:
-    await open_page.server.enter(open_page.sandbox, "failed", reason="no loop device is free")
-    await expect(open_page.page.get_by_role("alert")).to_contain_text("no loop device is free")
-
-
-async def test_sandbox_isolation_is_told_truthfully(server: ScriptedServer, page: Page) -> None:
+async def test_sandbox_tells_its_isolation_truthfully_and_why_it_is_there(
+    server: ScriptedServer, page: Page
+) -> None:
     server.add_sandbox(
         "thin",
         isolation={
@@ -48,19 +47,15 @@ async def test_sandbox_isolation_is_told_truthfully(server: ScriptedServer, page
             "init": "c",
         },
     )
+    server.add_sandbox("placed", route="rt_one")
     await page.goto(f"{server.url}#login={TICKET}")
-    await page.locator(".row").click()
+    await page.locator(".row", has_text="thin").click()
     await page.get_by_role("button", name="weak isolation · 1 limit missing").click()
     await expect(page.get_by_text("lacks a limit that protects the machine")).to_be_visible()
     await expect(page.get_by_text("memory: no delegated cgroup")).to_be_visible()
     await page.keyboard.press("Escape")
     await expect(page.get_by_text("memory: no delegated cgroup")).to_be_hidden()
-
-
-async def test_sandbox_says_where_it_is_and_why_there(server: ScriptedServer, page: Page) -> None:
-    server.add_sandbox("placed", route="rt_one")
-    await page.goto(f"{server.url}#login={TICKET}")
-    await page.locator(".row").click()
+    await page.locator(".row", has_text="placed").click()
     await (await sandbox_menu(page)).get_by_role("button", name="container isolation").click()
     await expect(page.get_by_text("Where it is, and why there")).to_be_visible()
     await expect(page.get_by_text("ext.namespaces at local", exact=True).first).to_be_visible()
@@ -121,20 +116,15 @@ async def test_create_refused_shows_error_at_its_field_then_succeeds(open_page: 
     }
 
 
-async def test_create_from_repository_already_here_sends_its_key(open_page: OpenPage) -> None:
-    page = open_page.page
+async def test_create_from_repository_already_here_sends_its_key_and_offers_a_terminal(
+    open_page: OpenPage,
+) -> None:
+    page, server = open_page.page, open_page.server
     form = await begin_sandbox(page)
     await expect(form.get_by_role("button", name="Repository: demo")).to_be_visible()
     await form.get_by_role("button", name="Create sandbox").click()
     await expect(page.get_by_role("heading", name="scratch")).to_be_visible()
-    assert open_page.server.created[-1]["repos"][0]["key"] == "ab" * 16
-
-
-async def test_created_sandbox_becoming_ready_offers_a_terminal(open_page: OpenPage) -> None:
-    page, server = open_page.page, open_page.server
-    form = await begin_sandbox(page)
-    await form.get_by_role("button", name="Create sandbox").click()
-    await expect(page.get_by_role("heading", name="scratch")).to_be_visible()
+    assert server.created[-1]["repos"][0]["key"] == "ab" * 16
     server.sandboxes["sb_0002"]["agents_inside"] = [
         *("claude-code@2.1.332", "codex@0.171.0", "acp:kimi@1.0"),
     ]
@@ -193,8 +183,20 @@ async def test_destroy_asks_first_and_cancel_is_the_safe_answer(open_page: OpenP
     await expect(page.locator(".row")).to_have_count(0)
 
 
-@pytest.mark.parametrize("act", ["Destroy", "Recreate", "Stop"])
-async def test_act_that_may_lose_work_names_it_first(open_page: OpenPage, act: str) -> None:
+async def ask_about(page: Page, act: str) -> Locator:
+    """Asks for an act, sees what it may lose, and returns the button that does it."""
+    dialog = page.get_by_role("alertdialog")
+    await (await sandbox_menu(page)).get_by_text(act).click()
+    words = "2 commits up to 0123456789ab (mend <b>it</b>), 1 stash, 13 files"
+    await expect(dialog.get_by_role("status")).to_contain_text(f"Only in /workspace: {words}")
+    await expect(dialog).to_contain_text("changed src/a.py")
+    await expect(dialog).to_contain_text("and 5 more")
+    await expect(dialog.get_by_role("heading")).to_have_text(f"{act} demo?")
+    await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
+    return dialog.get_by_role("button", name=act)
+
+
+async def test_act_that_may_lose_work_names_it_first(open_page: OpenPage) -> None:
     page = open_page.page
     open_page.server.sandboxes[open_page.sandbox]["unpulled"] = [
         {
@@ -210,18 +212,11 @@ async def test_act_that_may_lose_work_names_it_first(open_page: OpenPage, act: s
             "more": 3,
         }
     ]
-    await (await sandbox_menu(page)).get_by_text(act).click()
     dialog = page.get_by_role("alertdialog")
-    words = "2 commits up to 0123456789ab (mend <b>it</b>), 1 stash, 13 files"
-    await expect(dialog.get_by_role("status")).to_contain_text(f"Only in /workspace: {words}")
-    await expect(dialog).to_contain_text("changed src/a.py")
-    await expect(dialog).to_contain_text("and 5 more")
-    await expect(dialog.get_by_role("heading")).to_have_text(f"{act} demo?")
-    await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
-    going = dialog.get_by_role("button", name=act)
-    if act != "Destroy":
-        await expect(going).to_be_enabled()
-        return
+    for act in ("Recreate", "Stop"):
+        await expect(await ask_about(page, act)).to_be_enabled()
+        await page.keyboard.press("Escape")
+    going = await ask_about(page, "Destroy")
     # It takes a second word, and so does the server.
     await expect(going).to_be_disabled()
     keeps = dialog.get_by_role("checkbox", name="Keep its files and commits")
@@ -279,12 +274,6 @@ async def test_end_that_is_near_is_said_on_the_header_and_on_the_card(open_page:
     await page.keyboard.press("Escape")
     await page.get_by_role("link", name="Atoll").first.click()
     await expect(page.locator(".card", has_text="ends soon: 3 h 42 min left")).to_be_visible()
-
-
-async def test_expired_sandbox_can_be_started_with_its_files(open_page: OpenPage) -> None:
-    await open_page.server.enter(open_page.sandbox, "expired", reason="Its time to live ran out.")
-    await open_page.page.get_by_role("button", name="Start", exact=True).click()
-    await expect(open_page.page.locator(".row").first).to_contain_text("Ready")
 
 
 async def test_sandbox_that_sleeps_says_so_and_starts(open_page: OpenPage) -> None:

@@ -21,10 +21,14 @@ def numbers(count: int) -> bytes:
     return "".join(f"{n}\r\n" for n in range(1, count + 1)).encode()
 
 
-async def test_terminal_echoes_what_is_typed(open_page: OpenPage) -> None:
+async def test_terminal_echoes_what_is_typed_and_shows_its_exit(open_page: OpenPage) -> None:
     await open_page.type("echo hello\r")
     await open_page.sees("\nhello\n")
     assert bytes(open_page.terminal.typed) == b"echo hello\r"
+    await open_page.type("exit 3\r")
+    await open_page.notices("The program ended: exit 3")
+    await expect(open_page.page.get_by_role("tab", name="bash")).to_contain_text("exit 3")
+    assert len(open_page.terminal.starts) == 1
 
 
 async def test_terminal_flood_with_pulled_plugs_arrives_complete_and_in_order(
@@ -59,26 +63,52 @@ async def test_terminal_flood_is_acknowledged_at_least_every_64_kib(open_page: O
     assert max(steps) <= 65_536 and min(steps) >= 0
 
 
-async def test_terminal_input_while_cut_off_is_refused_visibly_and_never_sent(
-    open_page: OpenPage,
-) -> None:
+async def cut_off(open_page: OpenPage) -> None:
+    """Cuts the terminal off, up to `wake`, as a network that is gone."""
     open_page.server.refuse_attach = True
     await open_page.terminal.drop(PULLED)
     await open_page.notices("Disconnected")
-    refused = open_page.server.refused
+
+
+async def test_terminal_cut_off_takes_no_input_and_comes_back(open_page: OpenPage) -> None:
+    terminal, server = open_page.terminal, open_page.server
+    await cut_off(open_page)
+    refused = server.refused
     await open_page.page.get_by_role("button", name="Reconnect now").click()
     await open_page.type("rm -rf x\r")
     await expect(open_page.page.locator(".pane-refused")).to_be_visible()
-    open_page.server.refuse_attach = False
+    server.refuse_attach = False
     await open_page.wake()
     await open_page.is_live()
     await open_page.type("echo back\r")
     await open_page.sees("\nback\n")
-    assert bytes(open_page.terminal.typed) == b"echo back\r"
-    assert open_page.server.refused > refused
+    assert bytes(terminal.typed) == b"echo back\r"
+    assert server.refused > refused
+    # A server that goes down in order is come back to without a sign from outside.
+    attached = len(terminal.starts)
+    await terminal.drop(WSCloseCode.GOING_AWAY)
+    await terminal.attached(attached + 1)
+    await open_page.is_live()
+    await open_page.type("echo again\r")
+    await open_page.sees("\nagain\n")
+    # A page that wakes reconnects at once, by itself.
+    await cut_off(open_page)
+    server.refuse_attach = False
+    await open_page.wake()
+    await open_page.is_live()
+    await open_page.type("echo awake\r")
+    await open_page.sees("\nawake\n")
+    # What it missed fell off the ring: it starts afresh.
+    await cut_off(open_page)
+    terminal.output += b"lost\r\n" * 1000 + b"kept\r\n"
+    terminal.ring_start = len(terminal.output) - len(b"kept\r\n")
+    server.refuse_attach = False
+    await open_page.wake()
+    await open_page.sees("kept")
+    assert "lost" not in await open_page.text()
 
 
-async def test_terminal_input_while_it_opens_is_typed_once_it_is_there(
+async def test_terminal_reloaded_keeps_its_client_id_and_types_what_came_early(
     open_page: OpenPage,
 ) -> None:
     terminal = open_page.terminal
@@ -90,6 +120,7 @@ async def test_terminal_input_while_it_opens_is_typed_once_it_is_there(
     terminal.answers.set()
     await open_page.sees("\nearly\n")
     assert bytes(terminal.typed) == b"echo early\r"
+    assert len({start["client"] for start in terminal.starts}) == 1
 
 
 async def test_terminal_superseded_parks_until_taken_back(open_page: OpenPage) -> None:
@@ -105,36 +136,6 @@ async def test_terminal_superseded_parks_until_taken_back(open_page: OpenPage) -
     await open_page.sees("\nmine\n")
 
 
-async def test_terminal_waking_page_reconnects_at_once(open_page: OpenPage) -> None:
-    open_page.server.refuse_attach = True
-    await open_page.terminal.drop(PULLED)
-    await open_page.notices("Disconnected")
-    open_page.server.refuse_attach = False
-    await open_page.wake()
-    await open_page.is_live()
-    await open_page.type("echo awake\r")
-    await open_page.sees("\nawake\n")
-
-
-async def test_terminal_that_fell_off_the_ring_starts_afresh(open_page: OpenPage) -> None:
-    open_page.server.refuse_attach = True
-    await open_page.terminal.drop(PULLED)
-    await open_page.notices("Disconnected")
-    open_page.terminal.output += b"lost\r\n" * 1000 + b"kept\r\n"
-    open_page.terminal.ring_start = len(open_page.terminal.output) - len(b"kept\r\n")
-    open_page.server.refuse_attach = False
-    await open_page.wake()
-    await open_page.sees("kept")
-    assert "lost" not in await open_page.text()
-
-
-async def test_terminal_exit_is_shown_and_not_reconnected(open_page: OpenPage) -> None:
-    await open_page.type("exit 3\r")
-    await open_page.notices("The program ended: exit 3")
-    await expect(open_page.page.get_by_role("tab", name="bash")).to_contain_text("exit 3")
-    assert len(open_page.terminal.starts) == 1
-
-
 async def test_terminal_closed_by_its_button_asks_while_it_runs(open_page: OpenPage) -> None:
     await open_page.page.get_by_role("button", name="Close bash").click()
     await (
@@ -145,10 +146,18 @@ async def test_terminal_closed_by_its_button_asks_while_it_runs(open_page: OpenP
     await expect(open_page.page.get_by_role("tab", name="bash")).to_have_count(0)
 
 
-async def test_terminal_driver_fits_and_watcher_scales(open_page: OpenPage) -> None:
+async def test_terminal_driver_fits_and_answers_and_watcher_scales_alone(
+    open_page: OpenPage,
+) -> None:
     page, terminal = open_page.page, open_page.terminal
     await open_page.notices("You drive")
     await page.wait_for_function("id => window.__atollTerms.get(id).cols > 100", arg=terminal.id)
+    await terminal.print(b"\x1b[c")
+    await terminal.received(b"\x1b[?")
+    await open_page.type("a")
+    await terminal.received(b"a")
+    assert terminal.typed.startswith(b"\x1b[?")
+    terminal.typed.clear()
     fitted = len(terminal.sizes)
     await terminal.drive("somebody-else")
     await open_page.notices("Watching")
@@ -162,6 +171,9 @@ async def test_terminal_driver_fits_and_watcher_scales(open_page: OpenPage) -> N
         arg=terminal.id,
     )
     assert len(terminal.sizes) == fitted + 1
+    await terminal.print(b"\x1b[c\x1b[6n\x1b]11;?\x07after")
+    await open_page.sees("after")
+    assert bytes(terminal.typed) == b""
 
 
 async def test_terminal_keys_are_spelled_as_the_program_asks(open_page: OpenPage) -> None:
@@ -182,28 +194,6 @@ async def test_terminal_keys_are_spelled_as_the_program_asks(open_page: OpenPage
     await keyboard.press("Shift+Enter")
     await terminal.received(b"\r")
     assert bytes(terminal.typed) == b"\r"
-
-
-async def test_terminal_queries_are_answered_live_by_driver_only(open_page: OpenPage) -> None:
-    terminal = open_page.terminal
-    await open_page.notices("You drive")
-    await terminal.print(b"\x1b[c")
-    await terminal.received(b"\x1b[?")
-    await open_page.type("a")
-    await terminal.received(b"a")
-    assert terminal.typed.startswith(b"\x1b[?")
-    terminal.typed.clear()
-    await terminal.drive("somebody-else")
-    await open_page.notices("Watching")
-    await terminal.print(b"\x1b[c\x1b[6n\x1b]11;?\x07after")
-    await open_page.sees("after")
-    assert bytes(terminal.typed) == b""
-
-
-async def test_terminal_reload_keeps_the_client_id(open_page: OpenPage) -> None:
-    await open_page.page.reload()
-    await open_page.sees("$")
-    assert len({start["client"] for start in open_page.terminal.starts}) == 1
 
 
 async def test_terminal_duplicated_tab_gets_a_client_id_of_its_own(open_page: OpenPage) -> None:
@@ -299,33 +289,29 @@ async def test_terminal_selection_is_copied(open_page: OpenPage) -> None:
     assert text.rstrip() == "chosen ä€😀 words"
 
 
-async def test_terminal_is_left_by_keyboard_and_that_is_announced(open_page: OpenPage) -> None:
+async def test_terminal_is_left_searched_and_read_as_text_by_keyboard(
+    open_page: OpenPage,
+) -> None:
+    page, terminal = open_page.page, open_page.terminal
     await open_page.type("")
-    await open_page.page.keyboard.press("Control+Shift+Period")
-    await expect(open_page.page.get_by_role("tab", name="bash")).to_be_focused()
-    await expect(open_page.page.locator(".spoken[role=status]").first).to_contain_text("Left the")
-    assert bytes(open_page.terminal.typed) == b""
-    await open_page.page.keyboard.press("Enter")
-    await open_page.page.keyboard.type("x")
+    await page.keyboard.press("Control+Shift+Period")
+    await expect(page.get_by_role("tab", name="bash")).to_be_focused()
+    await expect(page.locator(".spoken[role=status]").first).to_contain_text("Left the")
+    assert bytes(terminal.typed) == b""
+    await page.keyboard.press("Enter")
+    await page.keyboard.type("x")
     await open_page.sees("$ x")
-
-
-async def test_terminal_search_counts_matches(open_page: OpenPage) -> None:
-    await open_page.terminal.print(b"needle one\r\nneedle two\r\n")
+    await terminal.print(b"\r\nneedle one\r\nneedle two\r\n")
     await open_page.sees("needle two")
-    await open_page.type("")
-    await open_page.page.keyboard.press("Control+Shift+F")
-    await open_page.page.get_by_label("Search in this terminal").fill("needle")
-    await expect(open_page.page.locator(".search-count")).to_contain_text("of 2")
-    await open_page.page.keyboard.press("Escape")
-    await expect(open_page.page.locator(".search")).to_have_count(0)
-
-
-async def test_terminal_text_view_holds_the_scrollback(open_page: OpenPage) -> None:
-    await open_page.terminal.print(numbers(200))
+    await page.keyboard.press("Control+Shift+F")
+    await page.get_by_label("Search in this terminal").fill("needle")
+    await expect(page.locator(".search-count")).to_contain_text("of 2")
+    await page.keyboard.press("Escape")
+    await expect(page.locator(".search")).to_have_count(0)
+    await terminal.print(numbers(200))
     await open_page.sees("\n200\n")
-    await open_page.page.get_by_role("button", name="Show as text").click()
-    await expect(open_page.page.locator(".text-view")).to_contain_text("17\n18\n19")
+    await page.get_by_role("button", name="Show as text").click()
+    await expect(page.locator(".text-view")).to_contain_text("17\n18\n19")
 
 
 #: The renderer of the tests is software, which the page leaves to the DOM.
@@ -355,11 +341,3 @@ async def test_terminal_survives_the_loss_of_its_gpu_context(server: ScriptedSer
         await page.wait_for_selector(".xterm-rows > div")
         await open_page.type("echo still\r")
         await expect(page.locator(".xterm-rows")).to_contain_text("still")
-
-
-async def test_terminal_server_going_down_in_order_is_come_back_to(open_page: OpenPage) -> None:
-    await open_page.terminal.drop(WSCloseCode.GOING_AWAY)
-    await open_page.terminal.attached(2)
-    await open_page.is_live()
-    await open_page.type("echo again\r")
-    await open_page.sees("\nagain\n")
