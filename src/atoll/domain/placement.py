@@ -39,6 +39,9 @@ class HostLoad:
         )
 
 
+NO_LOAD = HostLoad()
+
+
 def room_of(resources: Resources, defaults: Resources) -> HostLoad:
     """Return the room that one sandbox takes; a limit that its profile lacks is the default's."""
     cpu = defaults.cpu if resources.cpu is None else resources.cpu

@@ -26,6 +26,7 @@ from atoll.services.forges.pull_requests import PullRequests
 from atoll.services.forges.pull_watch import PullWatch
 from atoll.services.hooks import Hooks
 from atoll.services.hosts.hosts import Hosts
+from atoll.services.hosts.pool_upkeep import PoolServices
 from atoll.services.hosts.strays import Strays
 from atoll.services.inbox.end_reports import EndReports
 from atoll.services.inbox.endings import Endings
@@ -241,13 +242,14 @@ class ToolServices:
 class Backends:
     """The extensions, by name, and the use cases of the hosts that they place sandboxes on, and of
     the routes that choose among them; the keys of vendors, the machines that are left behind there,
-    and the extensions that could not be made."""
+    and the extensions that could not be made; the pools of what is built before anybody asks."""
 
     extensions: Mapping[str, Extension]
     hosts: Hosts
     routes: Routes
     keys: VendorKeys
     strays: Strays
+    pools: PoolServices
     missing_extensions: tuple[MissingExtension, ...] = ()
 
 

@@ -2550,6 +2550,39 @@ export interface components {
             readonly sandbox_state: string;
             readonly status: components["schemas"]["StatusView"];
         };
+        /**
+         * @description The size of a pool: `min` are always there, up to `max` while somebody took one in the last
+         *     `idle` seconds, ten minutes where it is left out.
+         */
+        readonly PoolBody: {
+            readonly idle?: (number | string) | null;
+            /** @default 2 */
+            readonly max?: number;
+            /** @default 0 */
+            readonly min?: number;
+        };
+        /** @description The pools of an organization, by profile. */
+        readonly PoolList: {
+            readonly pools: readonly components["schemas"]["PoolView"][];
+        };
+        /**
+         * @description A pool. `ready` wait for a sandbox, and `building` will; `taken` became sandboxes, and
+         *     `missed` sandboxes found none. `trouble` is why the last one could not be built, null when it
+         *     was.
+         */
+        readonly PoolView: {
+            readonly building: number;
+            readonly idle: number;
+            readonly max: number;
+            readonly min: number;
+            readonly missed: number;
+            readonly profile: string;
+            readonly ready: number;
+            readonly set_at: string;
+            readonly set_by: string;
+            readonly taken: number;
+            readonly trouble: string | null;
+        };
         /** @description The ports of a sandbox on which something listens, in order. */
         readonly PortListView: {
             readonly ports: readonly components["schemas"]["PortView"][];

@@ -20,6 +20,7 @@ from atoll.adapters.storage.dashboards.mentions import SqlDashboardMentionRows
 from atoll.adapters.storage.events import SqlEventRows
 from atoll.adapters.storage.hooks import SqlHookRows
 from atoll.adapters.storage.hosts.hosts import SqlHostRows
+from atoll.adapters.storage.hosts.pools import SqlPooledRows, SqlPoolRows
 from atoll.adapters.storage.hosts.routes import SqlRouteRows
 from atoll.adapters.storage.library.profiles import SqlProfileRows
 from atoll.adapters.storage.library.projects import SqlProjectRows
@@ -103,6 +104,8 @@ def _sandboxes(connection: AsyncConnection) -> SandboxTables:
         previews=SqlPreviewRows(connection),
         preview_visits=SqlPreviewVisitRows(connection),
         hosts=SqlHostRows(connection),
+        pools=SqlPoolRows(connection),
+        pooled=SqlPooledRows(connection),
         routes=SqlRouteRows(connection),
         maintenance=SqlMaintenanceRows(connection),
         replicas=SqlReplicaRows(connection),

@@ -25,6 +25,7 @@ from atoll.ports.store.dashboards.mentions import DashboardMentionRows
 from atoll.ports.store.events import EventRows
 from atoll.ports.store.hooks import HookRows
 from atoll.ports.store.hosts.hosts import HostRows
+from atoll.ports.store.hosts.pools import PooledRows, PoolRows
 from atoll.ports.store.hosts.routes import RouteRows
 from atoll.ports.store.library.profiles import ProfileRows
 from atoll.ports.store.library.projects import ProjectRows
@@ -104,6 +105,12 @@ class SandboxTables:
 
     hosts: HostRows
     """Hosts, and the sandboxes on each."""
+
+    pools: PoolRows
+    """Pools of environments that are built before anybody asks for one."""
+
+    pooled: PooledRows
+    """The environments in them."""
 
     routes: RouteRows
     """Decisions of routes, their rules, and how backends fared."""

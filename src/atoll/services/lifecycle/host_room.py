@@ -6,6 +6,7 @@ Writing transactions are serialised, so two requests at once never take the same
 from atoll.domain.errors import NoRoute, RejectedPlace
 from atoll.domain.hosts.host import LOCAL, LOCAL_HOST, Host
 from atoll.domain.placement import (
+    NO_LOAD,
     TAKING,
     HostLoad,
     PlaceRequest,
@@ -59,13 +60,20 @@ class HostRoom:
         """Return the room that is taken on a host."""
         return load_of(await rows.hosts.sandboxes(host, TAKING), self._defaults)
 
-    async def shortage(self, rows: Transaction, host: Host, sandbox: Sandbox) -> str | None:
-        """Return what a host lacks for a sandbox; None when there is room."""
+    def room_of(self, resources: Resources) -> HostLoad:
+        """Return the room that one sandbox takes."""
+        return room_of(resources, self._defaults)
+
+    async def shortage(
+        self, rows: Transaction, host: Host, sandbox: Sandbox, *, beside: HostLoad = NO_LOAD
+    ) -> str | None:
+        """Return what a host lacks for a sandbox, `beside` what is not known as one; None when
+        there is room."""
         if not has_limits(host):
             return None
         held = await rows.hosts.sandboxes(host.name, TAKING)
         others = load_of((other for other in held if other.id != sandbox.id), self._defaults)
-        return shortage(host, others, room_of(sandbox.profile.resources, self._defaults))
+        return shortage(host, others.plus(beside), self.room_of(sandbox.profile.resources))
 
 
 def _rejected_place(sandbox: Sandbox, why: str) -> RejectedPlace:

@@ -56,6 +56,7 @@ from atoll.ports import (
     WorkspacePreparer,
 )
 from atoll.services.ground import Ground
+from atoll.services.lifecycle.pools import take_pooled
 from atoll.services.lifecycle.repeated_creates import digest_of, find_belonging, other_request
 from atoll.services.lifecycle.room import SandboxRoom
 from atoll.services.lifecycle.snapshots import find_profile_seed, find_usable_snapshot
@@ -347,7 +348,10 @@ class Admission:
         options = _route_options(request, granted)
         placed, route = await self._routing.place(rows, allowed, options, host=request.host)
         check_fit(placed, order.stack)
-        return placed, route
+        if request.task is not None and self._settings.max_working:
+            return placed, route  # it may wait: nothing of a pool waits with it
+        placed = await take_pooled(rows, placed, placed.created_at)
+        return placed, replace(route, sandbox_id=placed.id)
 
     async def _place_seeded(
         self, rows: Transaction, caller: Principal, order: _Order, known: Circumstances

@@ -6,12 +6,14 @@ and collects the journals of running sandboxes at intervals.
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 
 import structlog
 
 from atoll.domain.errors import AtollError, Failed, NotFound, Unavailable
 from atoll.domain.ids import SandboxId
+from atoll.domain.pools.pool import PooledState
 from atoll.domain.sandboxes.instruction import Teardown
 from atoll.domain.sandboxes.sandbox import KEPT, LIVE, RUNNING, Sandbox
 from atoll.domain.sandboxes.stimulus import Broke, Requested
@@ -156,6 +158,8 @@ class BackendWatch:
         extension's sandbox is none of its business."""
         async with self._ground.store.read() as rows:
             sandbox = await rows.sandboxes.get(ended.sandbox_id)
+        if sandbox is None and await self._end_pooled(extension, ended):
+            return True
         if sandbox is None:
             _log.info("stranger_ended", extension=extension.name, sandbox=ended.sandbox_id[:80])
             return False
@@ -166,6 +170,15 @@ class BackendWatch:
             return False
         _log.warning("sandbox_ended", sandbox=sandbox.id, reason=ended.reason)
         await self._apply(sandbox.id, Broke(ended.generation, ended.reason))
+        return True
+
+    async def _end_pooled(self, extension: Extension, ended: Ended) -> bool:
+        """Have what ended in a pool given to nobody; return whether it was in one."""
+        async with self._ground.store.begin() as rows:
+            pooled = await rows.pooled.get(ended.sandbox_id)
+            if pooled is None or pooled.profile.extension != extension.name:
+                return False
+            await rows.pooled.put(replace(pooled, state=PooledState.ENDING))
         return True
 
     async def _surveys(self, extension: Extension) -> None:
@@ -235,7 +248,8 @@ class BackendWatch:
         for handle in strangers:
             async with self._ground.store.read() as rows:
                 sandbox = await rows.sandboxes.get(handle.sandbox_id)
-            if sandbox is None or sandbox.state is State.DESTROYED:
+                pooled = await rows.pooled.get(handle.sandbox_id)
+            if pooled is None and (sandbox is None or sandbox.state is State.DESTROYED):
                 _log.warning("orphan_reaped", sandbox=handle.sandbox_id)
                 await extension.teardown(handle, keep_state=False)
 

@@ -14,6 +14,7 @@ class AdmissionSettings:
     """Settings of admission. Raises `Invalid` for a limit or folder that cannot be meant.
 
     `max_sandboxes`: the limit of each owner; counts all that are neither destroying nor destroyed.
+    `max_pooled`: what all pools may hold together.
     `max_working`: a further task of an owner waits while so many are at work; 0 is no bound.
     `quota_defaults`: limits of a sandbox where a quota counts them and its profile names none;
     memory and storage as the wall gives them anyway.
@@ -24,6 +25,7 @@ class AdmissionSettings:
 
     max_sandboxes: int = 50
     max_working: int = 0
+    max_pooled: int = 200
     quota_defaults: dict[str, int | float | str] = field(
         default_factory=lambda: {"cpu": "1", "memory": "4Gi", "storage": "10Gi"}
     )
@@ -34,6 +36,8 @@ class AdmissionSettings:
     def __post_init__(self) -> None:
         if self.max_sandboxes < 1:
             raise Invalid("max_sandboxes must be at least 1", field="max_sandboxes")
+        if self.max_pooled < 0:
+            raise Invalid("max_pooled must be at least 0", field="max_pooled")
         if self.max_working < 0:
             raise Invalid("max_working must be at least 0", field="max_working")
         for folder in self.mount_roots:

@@ -108,6 +108,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "machine/doctor",
         "workers/desktop",
         "hosts/host",
+        "hosts/pool",
         "route",
         "hosts/extension",
         "machine/vm",

@@ -15,6 +15,12 @@ MAX_OVERCOMMIT: Final = 100.0
 MAX_MICROS: Final = 10**15
 """The highest price of an hour, in millionths of a currency."""
 
+MAX_POOLED: Final = 200
+"""The most that one pool may hold."""
+
+MAX_POOLS: Final = 100
+"""The pools of one organization."""
+
 MAX_EXTENSIONS: Final = 64
 MAX_FINDINGS: Final = 200
 

@@ -6,6 +6,7 @@
 from dataclasses import replace
 from functools import partial
 
+from atoll.adapters.addresses import look_up
 from atoll.ports.vault import Vault
 from atoll.services.agents.agents import Agents
 from atoll.services.agents.catalogue import AgentCatalogue
@@ -29,6 +30,9 @@ from atoll.services.forges.pull_requests import PullRequests
 from atoll.services.forges.pull_watch import PullWatch
 from atoll.services.ground import Ground
 from atoll.services.hooks import Hooks
+from atoll.services.hosts.pool_upkeep import PoolServices, PoolUpkeep
+from atoll.services.hosts.pooled_backends import PooledBackends
+from atoll.services.hosts.pools import Pools
 from atoll.services.inbox.conflicts import Conflicts
 from atoll.services.inbox.inbox import Inbox
 from atoll.services.journals.audit import AuditLog
@@ -40,16 +44,19 @@ from atoll.services.library.profiles import Profiles
 from atoll.services.library.syncs import Syncs
 from atoll.services.library.tree_edits import TreeEdits
 from atoll.services.lifecycle.directory import SandboxLookup
-from atoll.services.lifecycle.room import SessionRoom
+from atoll.services.lifecycle.host_room import HostRoom
+from atoll.services.lifecycle.room import SandboxRoom, SessionRoom
 from atoll.services.lifecycle.vendor_keys import check_paid
 from atoll.services.people.push.delivery import PushDelivery
 from atoll.services.people.push.subscriptions import PushSubscriptions
 from atoll.services.people.shares import Shares
+from atoll.services.policies.network_boundary import Registries
 from atoll.services.previews.own_credentials import OwnCredentials
 from atoll.services.previews.previews import Previews, PreviewServices, PreviewWatch
 from atoll.services.previews.visits import Visits
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.consumers import Consumers
+from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.secrets import Secrets
 from atoll.services.settings import ServiceSettings
 from atoll.services.snapshots.forks import Forks, SnapshotServices
@@ -69,7 +76,7 @@ from atoll.wiring.control.lifecycle.home import build_home, build_repositories
 from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts, SandboxServices, build_sandboxes
 from atoll.wiring.control.lifecycle.workers import build_workers
 from atoll.wiring.control.outside.drive import build_drive
-from atoll.wiring.control.outside.hosts import build_backends
+from atoll.wiring.control.outside.hosts import build_backends, build_routing
 from atoll.wiring.control.outside.webhooks import build_webhooks
 from atoll.wiring.control.overview.services import build_overview
 from atoll.wiring.control.replicas import readiness
@@ -94,7 +101,8 @@ def build_application(
     works = WorkStates(ground.store)
     conflicts = Conflicts(sandboxes, works, syncs, terminals)
     review = build_review(ground, within, own, works=works, vault=ports.vault)
-    backends = build_backends(ground, sandboxes, ports, library, settings.admission)
+    pools = build_pools(ground, within, ports, library, settings=settings.admission)
+    backends = build_backends(ground, sandboxes, ports, library, pools, settings=settings.admission)
     return Application(
         sandboxes=sandboxes,
         admission=within.admission,
@@ -347,6 +355,29 @@ def build_snapshots(
         SnapshotUpkeep(ground, snapshots),
         SnapshotSchedule(ground, within.directory, snapshots),
     )
+
+
+def build_pools(
+    ground: Ground,
+    within: SandboxServices,
+    ports: SandboxPorts,
+    library: Library,
+    *,
+    settings: AdmissionSettings,
+) -> PoolServices:
+    """Return the use cases on pools, and the leader's care for them."""
+    room = HostRoom(settings.default_limits)
+    backends = PooledBackends(
+        ground,
+        ports.extensions,
+        profiles=library.preparation.profiles,
+        routing=build_routing(ground, ports.extensions, room, settings=settings),
+        registries=Registries(ground.store, within.boundary, look_up),
+        room=SandboxRoom(settings.default_limits),
+        hosts=room,
+    )
+    pools = Pools(ground, backends, most=settings.max_pooled)
+    return PoolServices(pools, PoolUpkeep(ground, pools, backends, within.directory))
 
 
 def build_secrets(

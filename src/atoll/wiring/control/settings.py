@@ -65,7 +65,7 @@ _TEXTS = {
     *("content_store", "content_endpoint", "content_region", "content_credentials_file"),
 }
 _NUMBERS = {
-    *("port", "max_sandboxes", "max_working", "requests_per_minute"),
+    *("port", "max_sandboxes", "max_working", "max_pooled", "requests_per_minute"),
     *("kept_days", "event_days", "events_per_sandbox", "audit_days", "away_seconds"),
     "worker_event_days",
     "database_connections",

@@ -13,6 +13,7 @@ from atoll.client.aio.made.extensions import AsyncExtensions
 from atoll.client.aio.made.forges import AsyncIssues, AsyncPullRequests
 from atoll.client.aio.made.hooks import AsyncHooks
 from atoll.client.aio.made.hosts.hosts import AsyncHosts
+from atoll.client.aio.made.hosts.pools import AsyncPools
 from atoll.client.aio.made.hosts.routes import AsyncRoutes
 from atoll.client.aio.made.library.commits import AsyncCommits
 from atoll.client.aio.made.library.drive import AsyncDrives
@@ -46,6 +47,7 @@ class MadeNouns:
         self.issues = AsyncIssues(connection)
         self.kept = AsyncKeptFiles(connection)
         self.organizations = AsyncOrganizations(connection)
+        self.pools = AsyncPools(connection)
         self.projects = AsyncProjects(connection)
         self.pulls = AsyncPullRequests(connection)
         self.review_threads = AsyncReviewThreads(connection)

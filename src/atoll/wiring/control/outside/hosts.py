@@ -11,6 +11,7 @@ from atoll.services.application import Backends
 from atoll.services.ground import Ground
 from atoll.services.hosts.evacuation import Evacuations
 from atoll.services.hosts.hosts import Hosts
+from atoll.services.hosts.pool_upkeep import PoolServices
 from atoll.services.hosts.strays import Strays
 from atoll.services.lifecycle.host_room import HostRoom, all_hosts
 from atoll.services.lifecycle.vendor_keys import VendorKeys
@@ -52,6 +53,8 @@ def build_backends(
     sandboxes: Sandboxes,
     ports: BackendPorts,
     library: Library,
+    pools: PoolServices,
+    *,
     settings: AdmissionSettings,
 ) -> Backends:
     """Return the extensions, and the use cases of hosts, of routes and of vendors' keys."""
@@ -71,7 +74,10 @@ def build_backends(
     keys = VendorKeys(ground.store, ports.vault)
     strays = Strays(ground, ports.extensions)
     routes = Routes(ground, sandboxes, ports.extensions, ports.installed)
-    return Backends(ports.extensions, hosts, routes, keys, strays, ports.missing_extensions)
+    return Backends(
+        *(ports.extensions, hosts, routes, keys, strays, pools),
+        ports.missing_extensions,
+    )
 
 
 def evacuations_of(

@@ -1,0 +1,1 @@
+"""Pools: environments that are built before anybody asks for one."""

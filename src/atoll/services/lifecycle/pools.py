@@ -1,0 +1,26 @@
+"""The taking of an environment from a pool, in the transaction that stores its sandbox."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from atoll.domain.pools.pool import demanded, may_be_pooled, wall_of
+from atoll.domain.sandboxes.sandbox import Sandbox
+from atoll.ports import Transaction
+
+
+async def take_pooled(rows: Transaction, sandbox: Sandbox, now: datetime) -> Sandbox:
+    """Return a placed sandbox under the id of an environment that waits for one like it, which is
+    its own from then on; as it is where none does. Writing transactions are serialised, so none is
+    given twice."""
+    pool = await rows.pools.get(sandbox.org_id, sandbox.profile.id)
+    if pool is None or not may_be_pooled(sandbox):
+        return sandbox
+    found = await rows.pooled.oldest_ready(
+        sandbox.org_id, sandbox.profile.id, sandbox.host, wall_of(sandbox.profile)
+    )
+    taken = found is not None and found.region == sandbox.region
+    await rows.pools.put(demanded(pool, now, taken=taken))
+    if found is None or not taken:
+        return sandbox
+    await rows.pooled.remove(found.id)
+    return replace(sandbox, id=found.id)
