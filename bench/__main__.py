@@ -36,6 +36,7 @@ from bench.tools.mcp import mcp
 from bench.walls.docker_peer import docker_peer
 from bench.walls.docker_wall import docker_wall
 from bench.walls.link import link
+from bench.walls.pools import pools
 from bench.walls.route import route
 from bench.walls.snapshots import snapshots
 from bench.workers.workers import workers
@@ -198,6 +199,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "exec": exec_true,
     "memory": memory,
     "sleep": sleep,
+    "pools": pools,
     "snapshots": snapshots,
     "agent": agent,
     "restart": restart,

@@ -59,6 +59,7 @@ _TYPES: Mapping[str, Json] = {
     },
     "data": {"type": "object"},
     "bounds": {"type": "object"},
+    "pool": {"type": "object"},
     "quota": {"type": "object"},
     "host_ports": {"type": "array", "items": _INTEGER},
     "removed": _STRINGS,

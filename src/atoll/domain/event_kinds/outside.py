@@ -308,6 +308,8 @@ OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
         "An organization bounded the networks of its sandboxes.",
     ),
     define_kind("quota.set", "org member quota", "", "A quota of a member, or (empty) of all."),
+    define_kind("pool.set", "org profile pool", "", "The size of the pool of a profile."),
+    define_kind("pool.removed", "org profile", "", "A pool was removed, and what waited in it."),
     define_kind(
         "service.reported",
         "name data",

@@ -65,12 +65,12 @@ class Pools:
             if former is not None:
                 pool = replace(former, size=size, set_by=caller.id, set_at=now, trouble="")
             await rows.pools.put(pool)
-            size_payload: dict[str, Json] = {
+            numbers: dict[str, Json] = {
                 "min": size.minimum,
                 "max": size.maximum,
                 "idle": size.idle_seconds,
             }
-            await self._note(rows, pool, "pool.set", size_payload, caller)
+            await self._note(rows, pool, "pool.set", {"pool": numbers}, caller)
             report = await _report(rows, pool)
         self._tell(pool)
         return report
