@@ -35,7 +35,7 @@ from atoll.domain.ids import SandboxId, SnapshotId
 from atoll.domain.snapshots.promise import SnapshotPromise
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
-from atoll.ports.extension import KEEP_SNAPSHOTS, KeptDisk
+from atoll.ports.extension import KEEP_POOLS, KEEP_SNAPSHOTS, KeptDisk
 from atoll.ports.host import Finding
 from atoll.services.application import Application
 from atoll.services.ground import Ground
@@ -470,8 +470,9 @@ class OneRuntime:
         return Capabilities(
             IsolationLevel.CONTAINER,
             compose=True,
-            abilities=frozenset({KEEP_SNAPSHOTS}),
+            abilities=frozenset({KEEP_SNAPSHOTS, KEEP_POOLS}),
             snapshots=SnapshotPromise(DiskPromise.CRASH),
+            pools=True,
         )
 
     async def keep_snapshot(self, handle: Handle, snapshot: SnapshotId) -> KeptDisk:
@@ -480,6 +481,9 @@ class OneRuntime:
 
     async def drop_snapshot(self, snapshot: SnapshotId, _host: str) -> bool:
         return self.snapshots.pop(snapshot, None) is not None
+
+    async def build_pooled(self, request: Provision) -> Handle:
+        return await self.provision(request)
 
     async def provision(self, request: Provision) -> Handle:
         self.seeds[request.sandbox_id] = request.seed

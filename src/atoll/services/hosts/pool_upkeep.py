@@ -104,7 +104,10 @@ class PoolUpkeep:
         if self._rests(_key(pool), now):
             return 0
         try:
-            placed = await self._place(pool, pooled, now)
+            placed = self._placed_lately(pool, now)
+            if placed is None:
+                placed = await self._place(pool, pooled, now)
+                pooled = await self._pooled_of(pool)
         except NotFound:
             await self._forget(pool)
             return 0
@@ -118,17 +121,22 @@ class PoolUpkeep:
         made = [replace(placed, id=self._backends.new_id()) for _ in range(upkeep.build)][:AT_ONCE]
         return sum(await asyncio.gather(*(self._build(pool, each) for each in made)))
 
-    async def _place(self, pool: Pool, pooled: list[PooledSandbox], now: datetime) -> Sandbox:
-        """Return the template of a pool. Whenever it is placed anew, what waits is looked at."""
+    def _placed_lately(self, pool: Pool, now: datetime) -> Sandbox | None:
         until, placed = self._placed.get(_key(pool), (now, None))
-        if placed is not None and now < until:
-            return placed
+        return placed if now < until else None
+
+    async def _place(self, pool: Pool, pooled: list[PooledSandbox], now: datetime) -> Sandbox:
+        """Return a new template of a pool, after a look at all that waits."""
         placed = await self._backends.place(pool)
         self._placed[_key(pool)] = (now + LOOK_AGAIN, placed)
         for each in pooled:
             if each.state is PooledState.READY:
                 await self._look_at(each, placed)
         return placed
+
+    async def _pooled_of(self, pool: Pool) -> list[PooledSandbox]:
+        async with self._ground.store.read() as rows:
+            return await rows.pooled.of_pool(pool.org_id, pool.profile)
 
     async def _look_at(self, pooled: PooledSandbox, placed: Sandbox) -> None:
         """Have a backend look at what waits: it builds anew what no longer is as it should be."""
@@ -147,31 +155,34 @@ class PoolUpkeep:
         )
         self._building.add(new.id)
         try:
-            if not await self._add(pool, new):
-                return False
-            return await self._build_known(pool, new, placed)
+            return await self._add(pool, new, placed) and await self._build_known(pool, new, placed)
+        except AtollError as error:
+            await self._trouble(pool, error)
+            return False
         finally:
             self._building.discard(new.id)
 
     async def _build_known(self, pool: Pool, new: PooledSandbox, placed: Sandbox) -> bool:
         try:
             handle = await self._backends.build(placed)
-        except AtollError as error:
-            await self._trouble(pool, error)
-        else:
             if await self._mark_ready(pool, replace(new, data=handle.data)):
                 return True
+        except AtollError:
+            await self._end_all((new,))
+            raise
         await self._end_all((new,))
         return False
 
-    async def _add(self, pool: Pool, new: PooledSandbox) -> bool:
-        """Store what is about to be built, unless the pool has all that it may have by now."""
+    async def _add(self, pool: Pool, new: PooledSandbox, placed: Sandbox) -> bool:
+        """Store what is about to be built, unless the pool has all that it may have by now. Raises
+        `Conflict` where its host has no room."""
         async with self._ground.store.begin() as rows:
             await self._ground.leadership.check(rows)
             now = await rows.pools.get(pool.org_id, pool.profile)
             there = await rows.pooled.of_pool(pool.org_id, pool.profile)
             if now is None or len(there) >= now.size.maximum:
                 return False
+            await self._backends.check_room(rows, placed)
             await rows.pooled.put(new)
         return True
 

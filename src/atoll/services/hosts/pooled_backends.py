@@ -66,12 +66,24 @@ class PooledBackends:
             allowed = await self._room.take(rows, granted)
             placed, _ = await self._routing.place(rows, allowed, options, host=None)
             self._check_able(placed)
-            await self._check_room(rows, placed)
+            await self.check_room(rows, placed)
         return placed
 
     def new_id(self) -> SandboxId:
         """Return the id of a sandbox to come."""
         return SandboxId(self._ground.ids.new("sb"))
+
+    async def check_room(self, rows: Transaction, placed: Sandbox) -> None:
+        """Check that a template's host has room beside what waits there. Raises `Conflict`."""
+        waiting = HostLoad()
+        for each in await rows.pooled.everything():
+            if each.host == placed.host:
+                waiting = waiting.plus(self._hosts.room_of(each.profile.resources))
+        for host in await all_hosts(rows):
+            if host.name == placed.host:
+                lack = await self._hosts.shortage(rows, host, placed, beside=waiting)
+                if lack is not None:
+                    raise Conflict(f"Host {host.name} has no room for more: {lack}.")
 
     async def build(self, placed: Sandbox) -> Handle:
         """Have an environment built for a template, or looked at where it is there. Raises what the
@@ -118,14 +130,3 @@ class PooledBackends:
     def _able(self) -> set[str]:
         known = self._extensions.values()
         return {each.name for each in known if each.capabilities().pools}
-
-    async def _check_room(self, rows: Transaction, placed: Sandbox) -> None:
-        waiting = HostLoad()
-        for each in await rows.pooled.everything():
-            if each.host == placed.host:
-                waiting = waiting.plus(self._hosts.room_of(each.profile.resources))
-        for host in await all_hosts(rows):
-            if host.name == placed.host:
-                lack = await self._hosts.shortage(rows, host, placed, beside=waiting)
-                if lack is not None:
-                    raise Conflict(f"Host {host.name} has no room for more: {lack}.")

@@ -101,7 +101,9 @@ def build_application(
     works = WorkStates(ground.store)
     conflicts = Conflicts(sandboxes, works, syncs, terminals)
     review = build_review(ground, within, own, works=works, vault=ports.vault)
-    pools = build_pools(ground, within, ports, library, settings=settings.admission)
+    pools = build_pools(
+        ground, within, ports, library.preparation.profiles, settings=settings.admission
+    )
     backends = build_backends(ground, sandboxes, ports, library, pools, settings=settings.admission)
     return Application(
         sandboxes=sandboxes,
@@ -361,7 +363,7 @@ def build_pools(
     ground: Ground,
     within: SandboxServices,
     ports: SandboxPorts,
-    library: Library,
+    profiles: Profiles,
     *,
     settings: AdmissionSettings,
 ) -> PoolServices:
@@ -370,7 +372,7 @@ def build_pools(
     backends = PooledBackends(
         ground,
         ports.extensions,
-        profiles=library.preparation.profiles,
+        profiles=profiles,
         routing=build_routing(ground, ports.extensions, room, settings=settings),
         registries=Registries(ground.store, within.boundary, look_up),
         room=SandboxRoom(settings.default_limits),

@@ -1,0 +1,70 @@
+"""Pools over HTTP: who may set one, what it shows, and what a create takes of it."""
+
+import httpx
+
+from tests.surfaces.http.team import team_of
+from tests.surfaces.http.world import World, client_of
+
+PATH = "/v1/pools"
+
+ACTS = {
+    "PUT /v1/pools/{profile}": {
+        "min": "test_create_takes_what_waits_in_its_pool",
+        "max": "test_create_takes_what_waits_in_its_pool",
+        "idle": "test_create_takes_what_waits_in_its_pool",
+    },
+}
+
+
+async def test_create_takes_what_waits_in_its_pool(atoll: World) -> None:
+    upkeep = atoll.services.backends.pools.upkeep
+    async with client_of(atoll.url, atoll.token) as client:
+        sized = await client.put(f"{PATH}/shell", json={"min": 1, "max": 3, "idle": "1m"})
+        assert sized.status_code == 200, sized.text
+        assert numbers(sized) == {"min": 1, "max": 3, "idle": 60, "ready": 0, "building": 0}
+        await upkeep.look()
+        assert numbers(await client.get(f"{PATH}/profile.shell"))["ready"] == 1
+        async with atoll.ground.store.read() as rows:
+            waiting = {each.id for each in await rows.pooled.everything()}
+        made = await client.post("/v1/sandboxes?wait=ready", json={"profile": "shell"})
+        assert {made.json()["sandbox_id"]} == waiting
+        while await upkeep.look() == 0:
+            pass
+        (listed,) = (await client.get(PATH)).json()["pools"]
+        assert (listed["ready"], listed["taken"], listed["missed"]) == (3, 1, 0)
+        assert listed["trouble"] is None
+        assert (await client.delete(f"{PATH}/shell")).status_code == 204
+        assert (await client.get(f"{PATH}/shell")).status_code == 404
+        events = (await client.get("/v1/events?stream=org:personal")).json()["events"]
+        assert [one["event_type"] for one in events][-2:] == ["pool.set", "pool.removed"]
+
+
+def numbers(answer: httpx.Response) -> dict[str, int]:
+    names = ("min", "max", "idle", "ready", "building")
+    return {name: answer.json()[name] for name in names}
+
+
+async def test_sizes_that_cannot_be_are_refused_by_their_field(atoll: World) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        for body, field in (
+            ({"min": 3, "max": 2}, "min"),
+            ({"max": 0}, "max"),
+            ({"max": 201}, "max"),
+            ({"min": -1}, "min"),
+            ({"idle": "1s"}, "idle"),
+            ({"idle": "8d"}, "idle"),
+        ):
+            refused = await client.put(f"{PATH}/shell", json=body)
+            assert (refused.status_code, refused.json()["field"]) == (422, field), body
+        missing = await client.put(f"{PATH}/nothing", json={})
+        assert missing.status_code == 404
+        assert (await client.delete(f"{PATH}/shell")).status_code == 404
+
+
+async def test_only_administrators_set_pools(atoll: World) -> None:
+    team = await team_of(atoll, ada="admin", mel="member")
+    assert (await team.call("mel", "PUT", f"{PATH}/shell", json={})).status_code == 403
+    assert (await team.call("ada", "PUT", f"{PATH}/shell", json={})).status_code == 200
+    assert (await team.call("mel", "DELETE", f"{PATH}/shell")).status_code == 403
+    assert (await team.call("mel", "GET", f"{PATH}/shell")).status_code == 200
+    assert (await team.call("ada", "DELETE", f"{PATH}/shell")).status_code == 204
