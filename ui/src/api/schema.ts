@@ -326,7 +326,8 @@ export interface components {
          * @description The capabilities of a backend; `abilities` are optional protocols such as `snapshot`. `gpus`
          *     are the kinds of GPU that a sandbox can have, `images` the kinds of image that it shows (`host`
          *     is the machine's own `/usr`). `doors`: broker and egress proxy are served. `host_kind` is null
-         *     on a vendor's machines; `needs_key`: a secret of the kind `extension` pays for them.
+         *     on a vendor's machines; `needs_key`: a secret of the kind `extension` pays for them. `pools`: it
+         *     builds environments before anybody asks for them.
          */
         readonly CapabilitiesView: {
             readonly abilities: readonly string[];
@@ -342,6 +343,7 @@ export interface components {
             readonly limits: components["schemas"]["LimitsView"];
             readonly needs_key: boolean;
             readonly persistence: boolean;
+            readonly pools: boolean;
             readonly pricing: string;
             readonly regions: readonly string[];
             readonly snapshots: components["schemas"]["SnapshotPromiseView"] | null;

@@ -46,7 +46,7 @@ class Capabilities(Shape):
     `gpus` are the kinds of GPU that a sandbox can have, `images` the kinds of image that it
     shows (`host` is the machine's own `/usr`). `doors`: broker and egress proxy are served.
     `host_kind` is null on a vendor's machines; `needs_key`: a secret of the kind `extension`
-    pays for them."""
+    pays for them. `pools`: it builds environments before anybody asks for them."""
 
     isolation: Field[IsolationLevel] = fields.word()
     regions = fields.texts()
@@ -64,6 +64,7 @@ class Capabilities(Shape):
     host_kind: Field[HostKind] = fields.word()
     needs_key = fields.flag()
     snapshots = fields.one(SnapshotPromise)
+    pools = fields.flag()
 
 
 class Extension(Shape):

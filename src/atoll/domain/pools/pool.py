@@ -66,13 +66,13 @@ class PooledSandbox:
 
     @property
     def wall(self) -> str:
-        """What it was built for, to compare."""
+        """The wall that it was built for, to compare."""
         return wall_of(self.profile)
 
 
 @dataclass(frozen=True, slots=True)
 class Upkeep:
-    """What a pool needs: so many to build, and these to end."""
+    """The needs of a pool: so many to build, and these to end."""
 
     build: int
     end: tuple[PooledSandbox, ...]

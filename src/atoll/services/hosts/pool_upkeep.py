@@ -26,13 +26,13 @@ from atoll.services.lifecycle.directory import Directory
 from atoll.wire.words.sandboxes import State
 
 LOOK_SECONDS: Final = 1.0
-"""Between two looks, where there is a pool."""
+"""The time between two looks, where there is a pool."""
 
 REST_SECONDS: Final = 10.0
-"""Where there is none: another replica may set one."""
+"""The same where there is none: another replica may set one."""
 
 LOOK_AGAIN: Final = timedelta(seconds=30)
-"""After which a template is placed anew, and what waits is looked at in its backend."""
+"""The time after which a template is placed anew, and what waits is looked at in its backend."""
 
 AFTER_FAILURE: Final = timedelta(seconds=30)
 

@@ -15,12 +15,12 @@ async def take_pooled(rows: Transaction, sandbox: Sandbox, now: datetime) -> San
     pool = await rows.pools.get(sandbox.org_id, sandbox.profile.id)
     if pool is None or not may_be_pooled(sandbox):
         return sandbox
-    found = await rows.pooled.oldest_ready(
+    waiting = await rows.pooled.oldest_ready(
         sandbox.org_id, sandbox.profile.id, sandbox.host, wall_of(sandbox.profile)
     )
-    taken = found is not None and found.region == sandbox.region
+    taken = waiting is not None and waiting.region == sandbox.region
     await rows.pools.put(demanded(pool, now, taken=taken))
-    if found is None or not taken:
+    if waiting is None or not taken:
         return sandbox
-    await rows.pooled.remove(found.id)
-    return replace(sandbox, id=found.id)
+    await rows.pooled.remove(waiting.id)
+    return replace(sandbox, id=waiting.id)

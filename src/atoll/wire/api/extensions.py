@@ -37,7 +37,8 @@ class CapabilitiesView(Answer):
     """The capabilities of a backend; `abilities` are optional protocols such as `snapshot`. `gpus`
     are the kinds of GPU that a sandbox can have, `images` the kinds of image that it shows (`host`
     is the machine's own `/usr`). `doors`: broker and egress proxy are served. `host_kind` is null
-    on a vendor's machines; `needs_key`: a secret of the kind `extension` pays for them."""
+    on a vendor's machines; `needs_key`: a secret of the kind `extension` pays for them. `pools`: it
+    builds environments before anybody asks for them."""
 
     isolation: IsolationLevel
     regions: list[str]
@@ -55,6 +56,7 @@ class CapabilitiesView(Answer):
     host_kind: HostKind | None
     needs_key: bool
     snapshots: SnapshotPromiseView | None
+    pools: bool
 
 
 class ExtensionView(Answer):

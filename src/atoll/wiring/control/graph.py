@@ -13,6 +13,7 @@ from atoll.services.agents.catalogue import AgentCatalogue
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.application import (
     Application,
+    Backends,
     DashboardServices,
     DriveServices,
     HomeServices,
@@ -101,10 +102,7 @@ def build_application(
     works = WorkStates(ground.store)
     conflicts = Conflicts(sandboxes, works, syncs, terminals)
     review = build_review(ground, within, own, works=works, vault=ports.vault)
-    pools = build_pools(
-        ground, within, ports, library.preparation.profiles, settings=settings.admission
-    )
-    backends = build_backends(ground, sandboxes, ports, library, pools, settings=settings.admission)
+    backends = backends_of(ground, within, ports, library, settings.admission)
     return Application(
         sandboxes=sandboxes,
         admission=within.admission,
@@ -357,6 +355,19 @@ def build_snapshots(
         SnapshotUpkeep(ground, snapshots),
         SnapshotSchedule(ground, within.directory, snapshots),
     )
+
+
+def backends_of(
+    ground: Ground,
+    within: SandboxServices,
+    ports: SandboxPorts,
+    library: Library,
+    settings: AdmissionSettings,
+) -> Backends:
+    """Return the extensions, and the use cases of hosts, of routes and of pools."""
+    profiles = library.preparation.profiles
+    pools = build_pools(ground, within, ports, profiles, settings=settings)
+    return build_backends(ground, within.sandboxes, ports, library, pools, settings=settings)
 
 
 def build_pools(
