@@ -122,7 +122,7 @@ async def test_stranger_is_made_beside_the_own_ones_and_closed(
         (IN_MEMORY + "    async def capabilities(self): pass" + MAKE, "without `await`"),
         (
             able("abilities=frozenset({'Flies'})"),
-            "the ability 'Flies' is none of KeepsSnapshots, Relocates",
+            "the ability 'Flies' is none of KeepsPools, KeepsSnapshots, Relocates",
         ),
         (able("abilities=frozenset({'Relocates'})"), "claims the ability Relocates and lacks"),
         (able("host_kind='moon'"), "host_kind 'moon' is none of local"),
