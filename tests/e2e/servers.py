@@ -35,12 +35,14 @@ ttl: {default: 15s, max: 1h, retention: 1h}
 
 
 def emptied(server: TestServer) -> None:
-    """End every sandbox and delete every secret, so that the next test finds none."""
+    """End every sandbox, delete every secret and snapshot, so that the next test finds none."""
     with api_of(server) as api:
         for one in api.call("GET", "/v1/secrets")["secrets"]:
             api.call("DELETE", f"/v1/secrets/{one['secret_id']}")
         for one in api.call("GET", "/v1/sandboxes")["sandboxes"]:
             api.act(one["sandbox_id"], "destroy")
+        for one in api.call("GET", "/v1/snapshots")["snapshots"]:
+            api.call("DELETE", f"/v1/snapshots/{one['snapshot_id']}")
 
 
 @contextmanager

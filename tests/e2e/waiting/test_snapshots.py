@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from atoll.testing.server import TestServer
+from tests.e2e.servers import emptied
 from tests.e2e.waiting.test_saved_work import mine, ok
 from tests.peers.api import WAIT_SECONDS, Api, until
 
@@ -31,13 +32,10 @@ UNPROMISED = [
 
 
 @pytest.fixture(autouse=True)
-def alone(api: Api) -> Iterator[None]:
+def alone(server: TestServer) -> Iterator[None]:
     """Each test leaves no sandbox and no snapshot."""
     yield
-    for sandbox in api.call("GET", "/v1/sandboxes")["sandboxes"]:
-        api.act(sandbox["sandbox_id"], "destroy")
-    for snapshot in api.call("GET", "/v1/snapshots")["snapshots"]:
-        api.call("DELETE", f"/v1/snapshots/{snapshot['snapshot_id']}")
+    emptied(server)
 
 
 def take(api: Api, sandbox: str, **body: Any) -> dict[str, Any]:
