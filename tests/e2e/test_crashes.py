@@ -339,6 +339,8 @@ def test_killed_zygote_is_said_and_the_next_start_cleans_up(
     empty = remains(server.home)
     sandbox = api.create()["sandbox_id"]
     api.run(sandbox, "echo kept > file")
+    api.call("PUT", "/v1/pools/shell", json={"min": 2, "max": 2})
+    pool_of(api, ready=2)
     uids = uids_of(server.home)
     zygote = zygote_process.zygote_pid(Home(server.home))
     assert zygote is not None
@@ -355,8 +357,19 @@ def test_killed_zygote_is_said_and_the_next_start_cleans_up(
     until(lambda: pids_of(uids), lambda pids: not pids)
     api.act(sandbox, "start")
     assert api.run(sandbox, "cat file") == "kept\n"
+    # What waited in a pool ended with it, too, and was replaced.
+    before = pool_of(api, ready=2)
+    assert api.run(api.create()["sandbox_id"], "echo taken") == "taken\n"
+    assert pool_of(api, ready=2)["taken"] == before["taken"] + 1
+    api.call("DELETE", "/v1/pools/shell")
     emptied(server)
-    assert changed(server.home, empty, uids) == {}
+    uids |= uids_of(server.home)
+    until(lambda: changed(server.home, empty, uids), lambda left: left == {})
+
+
+def pool_of(api: Api, *, ready: int) -> dict[str, int]:
+    """The pool of the shell's profile, once so many wait in it."""
+    return until(lambda: api.call("GET", "/v1/pools/shell"), lambda pool: pool["ready"] == ready)
 
 
 def test_stop_and_start_keep_workspace_and_agent_state(server: TestServer, api: Api) -> None:

@@ -19,6 +19,7 @@ from atoll.zygote.records import record
 from atoll.zygote.records.entry import SandboxEntry
 from atoll.zygote.start.endpoint import RuntimeEndpoint, open_endpoint
 from atoll.zygote.start.identity import write_names
+from atoll.zygote.stop.teardown import has_ended
 from atoll.zygote.wall.cgroups import caps
 from atoll.zygote.wall.late_views import attach_views, is_late
 
@@ -37,7 +38,10 @@ class Assignment(msgspec.Struct, frozen=True):
 def assign(host: HostResources, entry: SandboxEntry, request: Start) -> record.SandboxRecord:
     """Turn the waiting sandbox `entry` into the one that `request` describes and return its new
     record. The sandbox must have been built for such a request. Raises `OSError`, `Invalid`,
-    `Failed`; the waiting sandbox then keeps its old place and must be stopped."""
+    `Failed`; the waiting sandbox then keeps its old place and must be stopped. One that has ended
+    is assigned to nobody."""
+    if any(map(has_ended, (entry.pidfd, *entry.inside_pidfds))):
+        raise Failed(f"{entry.record.sandbox_id} has ended")
     former = entry.record.sandbox_id
     moves = former != request.sandbox_id
     ours, theirs = host.home.box(former), host.home.box(request.sandbox_id)
