@@ -112,7 +112,9 @@ async def create(page: Page, name: str, *, here: bool = False) -> None:
     form = await begin_sandbox(page)
     await form.get_by_role("button", name="Repository").click()
     choices = page.get_by_role("list", name="Repositories").get_by_role("button")
-    await (choices.first if here else choices.filter(has_text="No repository")).click()
+    none = choices.filter(has_text="No repository")
+    # What is here comes later than the choice of none.
+    await (choices.filter(has_not_text="No repository") if here else none).click()
     await form.get_by_label("Name").fill(name)
     await form.get_by_role("button", name="Create sandbox").click()
     await expect(page.get_by_role("heading", name=name)).to_be_visible()

@@ -1,11 +1,12 @@
 """The composer on home: from a sentence to agents, by keyboard alone."""
 
+import asyncio
 import json
 
 import pytest
 from playwright.async_api import Route, expect
 
-from tests.e2e.page.ui.open_page import OpenPage, learns
+from tests.e2e.page.ui.open_page import OpenPage, begin_sandbox, learns
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -148,6 +149,34 @@ async def test_profile_that_cannot_be_used_here_stands_apart_with_the_reason(
     await expect(profiles.get_by_role("option", name="codex")).to_have_count(0)
     await form.get_by_text("Not ready here: codex").click()
     await expect(form.get_by_text("is not installed on this host")).to_be_visible()
+
+
+async def test_none_that_was_chosen_early_stays_when_repositories_are_listed(
+    open_page: OpenPage,
+) -> None:
+    page, server = open_page.page, open_page.server
+    listed = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await listed.wait()
+        await route.continue_()
+
+    await page.route("**/v1/repositories", late)
+    form = await begin_sandbox(page)
+    await form.get_by_role("button", name="Repository").click()
+    choices = page.get_by_role("list", name="Repositories")
+    await expect(choices.get_by_text("Loading…")).to_be_visible()
+    await choices.get_by_role("button", name="No repository").click()
+    listed.set()
+    await form.get_by_role("button", name="Repository: no repository").click()
+    await expect(choices.get_by_role("button", name="demo")).to_be_visible()
+    none = choices.get_by_role("button", name="No repository")
+    await expect(none).to_have_attribute("aria-pressed", "true")
+    await page.keyboard.press("Escape")
+    sent = len(server.created) + 1
+    await form.get_by_role("button", name="Create sandbox").click()
+    await learns(page, lambda: len(server.created), sent)
+    assert not server.created[-1].get("repos")
 
 
 ISSUE = {

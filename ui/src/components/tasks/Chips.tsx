@@ -121,6 +121,7 @@ function RepositoryList({ state, onDone }: ChipProps & { readonly onDone: () => 
             onChoose={() => take({ repo: '', url: '' })}
           />
         )}
+        {!offers.listed && <li className="quiet">{t`Loading…`}</li>}
       </ul>
     </div>
   );

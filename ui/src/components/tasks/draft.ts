@@ -21,6 +21,8 @@ export interface TaskDraft {
   readonly name: string;
   readonly repo: string;
   readonly url: string;
+  /** Whether a person chose the repository, or none, in this box. */
+  readonly chosen: boolean;
   /** null until somebody types one: then the sentence proposes it. */
   readonly branch: string | null;
   readonly fromBranch: string;
@@ -44,6 +46,7 @@ export const EMPTY: TaskDraft = {
   name: '',
   repo: '',
   url: '',
+  chosen: false,
   branch: null,
   fromBranch: '',
   profile: '',

@@ -105,7 +105,7 @@ export function useComposer(
     }
   }
 
-  const choose = (source: Source): void => change({ ...source, ...choiceOf(source) });
+  const choose = (source: Source): void => change({ ...source, ...choiceOf(source), chosen: true });
   const issues = useIssues(offers.repositories, { change, onTrouble: setTrouble });
   return { draft, offers, trouble, busy, ...issues, change, choose, look, submit };
 }
@@ -157,7 +157,7 @@ function firstDraft(known: Known, begun: string): TaskDraft {
 function fitted(draft: TaskDraft, known: Known, offers: Offers): TaskDraft {
   const { agents, repositories } = offers;
   const gone = draft.repo.startsWith('key:') && !isHere(draft.repo, repositories);
-  const never = lastChoice() === null && known.repo === undefined;
+  const never = lastChoice() === null && known.repo === undefined && !draft.chosen;
   const [first] = repositories;
   // No other repository takes the place of the one that the box was opened with.
   const other = known.repo === draft.repo ? '' : firstKey(first);
