@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.contents.blobs import BlobsContract
     from atoll.testing.contracts.contents.images import DiskImagesContract
     from atoll.testing.contracts.contents.sealing import BlobSealerContract
+    from atoll.testing.contracts.contents.snapshot_disks import SnapshotDisksContract
     from atoll.testing.contracts.extensions.extension import ExtensionContract
     from atoll.testing.contracts.extensions.pools import KeepsPoolsContract
     from atoll.testing.contracts.extensions.reachable import ReachableContract
@@ -150,6 +151,7 @@ __all__ = [
     "RepositoryShelfContract",
     "RuntimeClientsContract",
     "SafetyLayersContract",
+    "SnapshotDisksContract",
     "SpawnerContract",
     "SshMachinesContract",
     "TokenSignerContract",
@@ -230,6 +232,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "RepositoryShelfContract": "contracts.repositories",
         "RuntimeClientsContract": "contracts.runtime",
         "SafetyLayersContract": "contracts.safety",
+        "SnapshotDisksContract": "contracts.contents.snapshot_disks",
         "SpawnerContract": "contracts.spawner",
         "SshMachinesContract": "contracts.outside.ssh",
         "TracerContract": "contracts.telemetry.tracer",

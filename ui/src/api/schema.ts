@@ -3786,9 +3786,20 @@ export interface components {
          */
         readonly SnapshotState: "making" | "ready" | "failed" | "removing";
         /**
+         * @description The result of reading all that was stored for a snapshot: of `blobs`, so many are `damaged`,
+         *     missing or changed. With one of them it does not come back.
+         */
+        readonly SnapshotVerification: {
+            readonly blobs: number;
+            readonly damaged: number;
+            readonly snapshot_id: string;
+            readonly whole: boolean;
+        };
+        /**
          * @description A snapshot: whose disk it is, and in which state the files are. `size` is the bytes that they
          *     take, `still_ms` the time for which whoever wrote inside waited. `automatic`: the profile had it
-         *     taken. `agent` is the one whose conversation is in it.
+         *     taken. `agent` is the one whose conversation is in it. `exported`: its disk is among the
+         *     contents, too, from where another machine can bring it back.
          */
         readonly SnapshotView: {
             readonly agent: string | null;
@@ -3797,6 +3808,7 @@ export interface components {
             readonly created_at: string;
             readonly disk: components["schemas"]["DiskPromise"];
             readonly expires_at: string | null;
+            readonly exported: boolean;
             readonly extension: string;
             readonly host: string;
             readonly name: string;

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from atoll.domain.contents.content import ContentId
 from atoll.domain.errors import Conflict, Forbidden, Invalid
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId, SnapshotId
 from atoll.domain.people.capability import Capability
@@ -16,6 +17,17 @@ RUNNING_OR_KEPT = "only one that runs, or whose files are kept, has a disk to ke
 
 
 @dataclass(frozen=True, slots=True)
+class SnapshotExport:
+    """A snapshot's disk among the contents of its organization: `stored` is the bytes that it took
+    beside what was there. The files in it have `uid`."""
+
+    content: ContentId
+    uid: int
+    stored: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """A snapshot.
 
@@ -25,6 +37,7 @@ class Snapshot:
     - `expires_at`: when it is removed, None for never.
     - `forks`: the sandboxes that a fork makes of it. It is theirs alone: no list shows it, and it
       goes once they have begun.
+    - `export`: its disk among the contents, None where it is on the machine alone.
     - `reason`: why it failed. `automatic`: its sandbox's profile had it taken.
     """
 
@@ -42,6 +55,7 @@ class Snapshot:
     reason: str | None = None
     automatic: bool = False
     forks: tuple[SandboxId, ...] | None = None
+    export: SnapshotExport | None = None
 
     @property
     def extension(self) -> str:
@@ -95,6 +109,27 @@ def check_may_remove(caller: Principal, snapshot: Snapshot) -> None:
         raise Forbidden(
             f"Snapshot {snapshot.name} is shared with you; only its owner or an administrator may "
             "do so."
+        )
+
+
+def exported(snapshot: Snapshot) -> SnapshotExport:
+    """Return where a snapshot's disk is among the contents. Raises `Conflict` where it is not."""
+    if snapshot.export is None:
+        raise Conflict(
+            f"Snapshot {snapshot.name} was not exported: `atoll snapshot export {snapshot.name}` "
+            "does so while its disk is on this machine.",
+            code="not_exported",
+        )
+    return snapshot.export
+
+
+def check_exportable(snapshot: Snapshot) -> None:
+    """Check that a snapshot may be kept among the contents. Raises `Conflict` for one that is not
+    whole, and for that of a fork, which goes by itself."""
+    if snapshot.state is not SnapshotState.READY or snapshot.forks is not None:
+        raise Conflict(
+            f"Snapshot {snapshot.name} is {snapshot.state}: only one that is ready, and stays, can "
+            "be exported."
         )
 
 

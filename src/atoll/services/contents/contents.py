@@ -31,13 +31,13 @@ from atoll.domain.contents.content import (
 )
 from atoll.domain.errors import AtollError, Failed
 from atoll.domain.ids import OrgId
-from atoll.ports import Vault
+from atoll.ports import Transaction, Vault
 from atoll.ports.contents.blobs import Blob, Blobs
 from atoll.ports.contents.images import DiskImages
 from atoll.ports.contents.sealing import BlobSealer
 from atoll.services.contents.organization_keys import OrganizationKeys
 from atoll.services.contents.reading import ContentReader, Spans, parts_damaged
-from atoll.services.contents.upload import Tools, Upload
+from atoll.services.contents.upload import Then, Tools, Upload
 from atoll.services.ground import Ground
 from atoll.wire.contents.manifest import Manifest
 
@@ -48,6 +48,17 @@ COLLECT_EVERY: Final = timedelta(minutes=30)
 _BATCH: Final = 500
 
 _log = structlog.get_logger(__name__)
+
+
+async def forget_content(rows: Transaction, org_id: OrgId, content_id: ContentId) -> None:
+    """Remove a content within a transaction; see `Contents.forget`."""
+    if await rows.contents.get(org_id, content_id) is not None:
+        await rows.contents.remove(content_id)
+        await rows.content_blobs.release(content_id)
+
+
+async def _do_nothing(_rows: Transaction, _content: Content) -> None:
+    """Do nothing."""
 
 
 class Contents:
@@ -71,11 +82,17 @@ class Contents:
         self._room = asyncio.Semaphore(AT_ONCE)
 
     async def keep(
-        self, org_id: OrgId, source: Path | int, base: ContentId | None = None
+        self,
+        org_id: OrgId,
+        source: Path | int,
+        base: ContentId | None = None,
+        *,
+        then: Then = _do_nothing,
     ) -> Content:
         """Keep an image that does not change meanwhile, by its path or descriptor. What it shares
         with `base`, or with others of the organization, is not stored again. A base that is
-        missing, or damaged, only costs room. Raises `NotFound`, `Invalid`, `Failed`,
+        missing, or damaged, only costs room. `then` is called in the transaction in which the
+        content comes to be; what it raises is raised. Raises `NotFound`, `Invalid`, `Failed`,
         `LimitReached` and `Unavailable`; then nothing was kept."""
         folder, keys = await self._keys.of(org_id)
         content_id = ContentId(self._ground.ids.new("ct"))
@@ -86,7 +103,7 @@ class Contents:
                 manifest, usable = await self._load_base(org_id, content_id, base)
                 with self._images.open(source) as image:
                     await _ungrouped(upload.take(image, manifest, usable))
-                return await upload.commit()
+                return await upload.commit(then)
             except Exception:
                 await self._abandon(content_id)
                 raise
@@ -152,9 +169,7 @@ class Contents:
     async def forget(self, org_id: OrgId, content_id: ContentId) -> None:
         """Remove a content; a later collection deletes what no other needs. Idempotent."""
         async with self._store.begin() as rows:
-            if await rows.contents.get(org_id, content_id) is not None:
-                await rows.contents.remove(content_id)
-                await rows.content_blobs.release(content_id)
+            await forget_content(rows, org_id, content_id)
 
     async def collect(self) -> Collection:
         """End abandoned drafts, and delete the blobs that no content has needed for a while. May

@@ -8,7 +8,7 @@ taken for that, never does.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +16,7 @@ from atoll.domain.contents.content import DRAFT_LIFE, Content, ContentId
 from atoll.domain.contents.keys import ContentKeys
 from atoll.domain.errors import LimitReached, Unavailable
 from atoll.domain.ids import OrgId
+from atoll.ports import Transaction
 from atoll.ports.contents.blobs import Blobs
 from atoll.ports.contents.images import DiskImage
 from atoll.ports.contents.sealing import BlobSealer
@@ -39,6 +40,9 @@ BATCHES: Final = 2
 """The batches that are being stored at once."""
 THREADS: Final = 3
 """The threads that one content keeps busy at once."""
+
+Then = Callable[[Transaction, Content], Awaitable[None]]
+"""An act within the transaction in which a content comes to be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +92,9 @@ class Upload:
                 await room.acquire()
                 tasks.create_task(self._store([self._open], room))
 
-    async def commit(self) -> Content:
-        """Make the draft into a content. Raises `Unavailable` where the draft has ended."""
+    async def commit(self, then: Then) -> Content:
+        """Make the draft into a content, and call `then` in that transaction. Raises `Unavailable`
+        where the draft has ended, and what `then` raises: there is no content then."""
         manifest = self._manifest
         manifest.bundles = [self._names[number] for number in range(len(self._names))]
         data = sum(piece.length for piece in manifest.pieces())
@@ -114,6 +119,7 @@ class Upload:
             referred = (await rows.content_blobs.names(self._id)).keys()
             await rows.content_blobs.release(self._id, referred - needed)
             await rows.content_blobs.refer(self._id, [*(needed - referred), name])
+            await then(rows, content)
         return content
 
     async def _scan(

@@ -12,8 +12,10 @@ from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox, SeedRequest
 from atoll.domain.sandboxes.task import TaskRequest
 from atoll.domain.snapshots.beginning import continued
 from atoll.domain.snapshots.snapshot import Snapshot, check_usable
+from atoll.services.contents.contents import Contents
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.snapshots.exports import SnapshotExports
 from atoll.services.snapshots.schedule import SnapshotSchedule
 from atoll.services.snapshots.snapshots import SnapshotRequest, Snapshots, SnapshotUpkeep
 from atoll.wire.words.sandboxes import MAX_FORKS, AgentMode, Conversation, Scope
@@ -45,12 +47,15 @@ class Fork:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotServices:
-    """Snapshots, forks, and what the leader does for them."""
+    """Snapshots, exports, forks, and what the leader does for them. `contents` are where exports
+    lie."""
 
     snapshots: Snapshots
+    exports: SnapshotExports
     forks: "Forks"
     upkeep: SnapshotUpkeep
     schedule: SnapshotSchedule
+    contents: Contents | None = None
 
 
 class Forks:

@@ -25,6 +25,7 @@ from atoll.domain.snapshots.snapshot import (
 )
 from atoll.ports import Extension, Transaction
 from atoll.ports.extension import KEEP_SNAPSHOTS, Examines, KeepsSnapshots, KeptDisk
+from atoll.services.contents.contents import forget_content
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.lifecycle.snapshots import find_snapshot, find_usable_snapshot
@@ -172,6 +173,9 @@ class Snapshots:
         if going.extension in self._extensions:
             await self._keeper(going.source).drop_snapshot(going.id, going.source.host)
         async with self._ground.store.begin() as rows:
+            there = await rows.snapshots.get(going.id)
+            if there is not None and there.export is not None:
+                await forget_content(rows, there.org_id, there.export.content)
             await rows.snapshots.remove(going.id)
             await self._note(rows, going, "snapshot.removed", actor)
         self._announce(going)

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from atoll.wire.zygote.names import BoxId, SnapshotName
+from atoll.wire.zygote.names import AbsolutePath, BoxId, Positive, SnapshotName
 
 
 class KeepSnapshot(
@@ -37,5 +37,46 @@ class SnapshotDropped(msgspec.Struct, frozen=True, tag_field="answer", tag="snap
     removed: bool
 
 
-SnapshotRequest = KeepSnapshot | DropSnapshot
-SnapshotAnswer = SnapshotKept | SnapshotDropped
+class LendSnapshot(
+    msgspec.Struct, frozen=True, tag_field="verb", tag="lend_snapshot", forbid_unknown_fields=True
+):
+    """A request for a copy of a snapshot's image that the control plane may read, until
+    `ReturnSnapshot`. One that is lent already stays as it is."""
+
+    snapshot: SnapshotName
+
+
+class SnapshotLent(msgspec.Struct, frozen=True, tag_field="answer", tag="snapshot_lent"):
+    """A copy at `path`. The files in it have `uid`."""
+
+    path: str
+    uid: int
+
+
+class ReturnSnapshot(
+    msgspec.Struct, frozen=True, tag_field="verb", tag="return_snapshot", forbid_unknown_fields=True
+):
+    """A request to remove the copy that was lent. Idempotent."""
+
+    snapshot: SnapshotName
+
+
+class SnapshotReturned(msgspec.Struct, frozen=True, tag_field="answer", tag="snapshot_returned"):
+    """The end of a loan; `removed` false when there was none."""
+
+    removed: bool
+
+
+class AdmitSnapshot(
+    msgspec.Struct, frozen=True, tag_field="verb", tag="admit_snapshot", forbid_unknown_fields=True
+):
+    """A request to keep the image at `path`, a file of the control plane's own, as a snapshot whose
+    files have `uid`. Answered by `SnapshotKept`. One that is there already is left as it is."""
+
+    snapshot: SnapshotName
+    path: AbsolutePath
+    uid: Positive
+
+
+SnapshotRequest = KeepSnapshot | DropSnapshot | LendSnapshot | ReturnSnapshot | AdmitSnapshot
+SnapshotAnswer = SnapshotKept | SnapshotDropped | SnapshotLent | SnapshotReturned

@@ -55,6 +55,7 @@ from atoll.wiring.control.graph import build_application
 from atoll.wiring.control.identity import open_identity
 from atoll.wiring.control.library import LibraryPorts, build_library
 from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts
+from atoll.wiring.control.outside.contents import open_contents
 from atoll.wiring.control.outside.drive import open_drive
 from atoll.wiring.control.outside.hosts import hosts_in
 from atoll.wiring.control.outside.issuers import open_issuers
@@ -103,7 +104,9 @@ async def assemble(
         )
         own = settings.services
         vault = await asyncio.to_thread(open_vault, settings, os.environ)
-        ports = replace(_ports(settings, vault, store, stack), api_url=api_url)
+        contents = await open_contents(settings.contents, settings.home, stack)
+        ports = _ports(settings, vault, store, stack)
+        ports = replace(ports, api_url=api_url, contents=contents)
         library = replace(
             await _library(settings, stack, ports.extensions, sweep=sweep),
             exchange=exchange,

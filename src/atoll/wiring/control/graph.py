@@ -60,6 +60,7 @@ from atoll.services.sandboxes.consumers import Consumers
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.secrets import Secrets
 from atoll.services.settings import ServiceSettings
+from atoll.services.snapshots.exports import SnapshotExports
 from atoll.services.snapshots.forks import Forks, SnapshotServices
 from atoll.services.snapshots.schedule import SnapshotSchedule
 from atoll.services.snapshots.snapshots import Snapshots, SnapshotUpkeep
@@ -76,6 +77,7 @@ from atoll.wiring.control.library import Library, LibraryPorts, build_projects
 from atoll.wiring.control.lifecycle.home import build_home, build_repositories
 from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts, SandboxServices, build_sandboxes
 from atoll.wiring.control.lifecycle.workers import build_workers
+from atoll.wiring.control.outside.contents import build_exports
 from atoll.wiring.control.outside.drive import build_drive
 from atoll.wiring.control.outside.hosts import build_backends, build_routing
 from atoll.wiring.control.outside.webhooks import build_webhooks
@@ -349,11 +351,15 @@ def build_snapshots(
 ) -> SnapshotServices:
     """Return the use cases on snapshots and forks, and what the leader does for them."""
     snapshots = Snapshots(ground, within.sandboxes, ports.extensions)
+    opened = ports.contents
+    exports = None if opened is None else build_exports(ground, ports.vault, opened)
     return SnapshotServices(
         snapshots,
+        SnapshotExports(ground, exports),
         Forks(ground, snapshots, within.sandboxes),
         SnapshotUpkeep(ground, snapshots),
         SnapshotSchedule(ground, within.directory, snapshots),
+        None if exports is None else exports.contents,
     )
 
 

@@ -318,9 +318,10 @@ async def _background(
 
 def _leading(services: "Application", settings: "ControlSettings") -> "Sequence[Act]":
     """Return what the leader does beside the care for sandboxes."""
-    identity = services.tenancy.identity
+    identity, contents = services.tenancy.identity, services.snapshots.contents
     return (
         *(() if identity is None else (identity.refreshes.run,)),
+        *(() if contents is None else (contents.run,)),
         services.home.kept.run,
         services.push.delivery.run,
         services.home.pushes.run,

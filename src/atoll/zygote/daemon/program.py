@@ -28,6 +28,7 @@ from atoll.zygote.disk.disk_space import measure_disk_space
 from atoll.zygote.disk.engine_mounts import EngineMounts
 from atoll.zygote.disk.host_root import etc_tree
 from atoll.zygote.disk.roots import unprivileged_overlays
+from atoll.zygote.disk.snapshot_loans import end_loans
 from atoll.zygote.disk.snapshots import remove_unfinished
 from atoll.zygote.disk.storage import Storage
 from atoll.zygote.host.children import TERMINATIONS, Loop
@@ -89,6 +90,7 @@ def run(
     engine_mounts = EngineMounts(home, machine)
     kept = sweep(home, groups, engine_mounts)
     remove_unfinished(home.snapshots)
+    end_loans(home.lent)
     storage = Storage(home, os.geteuid() == 0 and image.can_mount(), engine_mounts)
     settings = read_own_settings(home)
     shared_memory = SharedMemory(wanted=settings.share_memory)
@@ -218,8 +220,8 @@ def _make_folders(home: Home) -> None:
     process with the control plane's uid cannot put links where root writes."""
     mode = traversal_mode()
     home.run.mkdir(mode=mode, exist_ok=True)
-    places = (home.boxes, home.engine_mounts, home.snapshots, home.roots, home.programs)
-    for folder in (home.run / "b", *places):
+    places = (home.boxes, home.engine_mounts, home.snapshots, home.lent, home.roots)
+    for folder in (home.run / "b", home.programs, *places):
         folder.mkdir(mode=mode, exist_ok=True)
         found = folder.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():

@@ -14,7 +14,14 @@ from dataclasses import dataclass, field
 
 from atoll.domain.errors import AtollError, Invalid
 from atoll.wire.zygote import messages as wire
-from atoll.wire.zygote.snapshots import DropSnapshot, KeepSnapshot
+from atoll.wire.zygote.snapshots import (
+    AdmitSnapshot,
+    DropSnapshot,
+    KeepSnapshot,
+    LendSnapshot,
+    ReturnSnapshot,
+    SnapshotRequest,
+)
 from atoll.zygote.daemon.boxes import Boxes
 from atoll.zygote.disk.host_mounts import remove_grants
 from atoll.zygote.host import kernel
@@ -117,7 +124,13 @@ class ZygoteServer:
                 reply(self.report())
             case wire.Import():
                 self._import(request, reply)
-            case KeepSnapshot() | DropSnapshot():
+            case (
+                KeepSnapshot()
+                | DropSnapshot()
+                | LendSnapshot()
+                | ReturnSnapshot()
+                | AdmitSnapshot()
+            ):
                 self._keep(request, reply)
 
     def _bring_up(
@@ -133,12 +146,18 @@ class ZygoteServer:
             case wire.Await():
                 self.boxes.await_init(request, reply)
 
-    def _keep(self, request: KeepSnapshot | DropSnapshot, reply: Reply) -> None:
+    def _keep(self, request: SnapshotRequest, reply: Reply) -> None:
         match request:
             case KeepSnapshot():
                 self.boxes.keep_snapshot(request, reply)
             case DropSnapshot():
                 self.boxes.snapshots.drop(request.snapshot, reply)
+            case LendSnapshot():
+                self.boxes.snapshots.lend(request.snapshot, reply)
+            case ReturnSnapshot():
+                self.boxes.snapshots.end_loan(request.snapshot, reply)
+            case AdmitSnapshot():
+                self.boxes.snapshots.admit(request, reply)
 
     def _import(self, request: wire.Import, reply: Reply) -> None:
         self.importer.check(request)

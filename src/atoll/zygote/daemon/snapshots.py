@@ -8,11 +8,18 @@ import os
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from atoll.domain.errors import AtollError, Invalid
 from atoll.wire.zygote import messages as wire
-from atoll.wire.zygote.snapshots import SnapshotDropped, SnapshotKept
-from atoll.zygote.disk import snapshots
+from atoll.wire.zygote.snapshots import (
+    AdmitSnapshot,
+    SnapshotDropped,
+    SnapshotKept,
+    SnapshotLent,
+    SnapshotReturned,
+)
+from atoll.zygote.disk import snapshot_loans, snapshots
 from atoll.zygote.disk.disk_space import check_disk_space
 from atoll.zygote.host.children import Loop, detach
 from atoll.zygote.host_resources import HostResources
@@ -73,6 +80,46 @@ class SnapshotKeeper:
             return
         places = self.host.home.snapshot(name)
         self._fork(lambda: SnapshotDropped(snapshots.drop(places)), reply, lambda: None)
+
+    def lend(self, name: str, reply: Reply) -> None:
+        """Copy a snapshot for the control plane, and answer `SnapshotLent`. Raises `NotFound`,
+        `LimitReached` on a full disk."""
+        home, reader = self.host.home, self.host.control_uid
+        snapshots.load(home.snapshot(name))
+        check_disk_space(home, self.host.settings.low_disk_mb)
+        copy = home.lent / name
+
+        def work() -> wire.Answer:
+            return SnapshotLent(str(copy), snapshot_loans.lend(home.snapshot(name), copy, reader))
+
+        self._do_alone(name, work, reply)
+
+    def end_loan(self, name: str, reply: Reply) -> None:
+        """Remove the copy, and answer `SnapshotReturned`."""
+        copy = self.host.home.lent / name
+        self._do_alone(name, lambda: SnapshotReturned(snapshot_loans.end_loan(copy)), reply)
+
+    def admit(self, request: AdmitSnapshot, reply: Reply) -> None:
+        """Keep an image of the control plane's as a snapshot, and answer `SnapshotKept`. Raises
+        `LimitReached` on a full disk."""
+        home, owner = self.host.home, self.host.control_uid
+        check_disk_space(home, self.host.settings.low_disk_mb)
+        places = home.snapshot(request.snapshot)
+
+        def work() -> wire.Answer:
+            if places.folder.exists():
+                return SnapshotKept(snapshots.load(places).size)
+            size = snapshot_loans.admit(Path(request.path), places, request.uid, owner)
+            return SnapshotKept(size)
+
+        self._do_alone(request.snapshot, work, reply)
+
+    def _do_alone(self, name: str, work: Callable[[], wire.Answer], reply: Reply) -> None:
+        """Answer with what `work` returns, once nothing else is done with this snapshot."""
+        if self.wait(name, lambda: self._do_alone(name, work, reply)):
+            return
+        self._under_way[name] = []
+        self._fork(work, reply, lambda: self._call_waiting((name,)))
 
     def _keep_or_refuse(self, known: SandboxRecord, name: str, reply: Reply) -> None:
         try:

@@ -85,11 +85,17 @@ def clone(source: Path, target: Path, *, until: float | None = None) -> None:
     """Make `target` hold what `source` does: by sharing its blocks where the disk can (XFS, Btrfs),
     else by copying what is not a hole. Raises `OSError`, and `Unavailable` for a copy that is not
     done at the time `until` of the monotonic clock; a partial target is removed."""
-    with source.open("rb") as old, target.open("xb") as new:
+    with source.open("rb") as old:
+        clone_open(old.fileno(), target, until=until)
+
+
+def clone_open(old: int, target: Path, *, until: float | None = None) -> None:
+    """Do the same with what the descriptor `old` reads."""
+    with target.open("xb") as new:
         try:
             os.fchmod(new.fileno(), 0o600)
-            if not _share_blocks(old.fileno(), new.fileno()):
-                _copy_sparse(old.fileno(), new.fileno(), until)
+            if not _share_blocks(old, new.fileno()):
+                _copy_sparse(old, new.fileno(), until)
         except (OSError, Unavailable):
             target.unlink()
             raise

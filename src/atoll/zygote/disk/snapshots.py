@@ -76,14 +76,19 @@ def keep(source: Path, places: SnapshotPlaces, uid: int) -> Stillness:
         new = SnapshotPlaces(making)
         size = new.image.stat().st_blocks * _BLOCK_BYTES
         new.record.write_bytes(msgspec.json.encode(SnapshotRecord(uid, size)))
-        for path in (new.image, new.record, making):
-            _sync(path)
-        making.rename(places.folder)
-        _sync(places.folder.parent)
+        settle(new, places)
     except BaseException:
         shutil.rmtree(making, ignore_errors=True)
         raise
     return still
+
+
+def settle(new: SnapshotPlaces, places: SnapshotPlaces) -> None:
+    """Give a snapshot that is made its place, durably. Raises `OSError`."""
+    for path in (new.image, new.record, new.folder):
+        _sync(path)
+    new.folder.rename(places.folder)
+    _sync(places.folder.parent)
 
 
 def drop(places: SnapshotPlaces) -> bool:

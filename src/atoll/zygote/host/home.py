@@ -170,6 +170,11 @@ class Home:
         return self.boxes / "snapshots"
 
     @property
+    def lent(self) -> Path:
+        """The directory of copies of snapshots that the control plane may read, on that disk."""
+        return self.boxes / "lent"
+
+    @property
     def engine_mounts(self) -> Path:
         """The mount points for container engines, by sandbox."""
         return self.boxes / ENGINE_MOUNTS

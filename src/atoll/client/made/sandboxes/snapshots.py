@@ -24,7 +24,8 @@ Conversation = Literal["continue", "fresh", "none"]
 class Snapshot(Shape):
     """A snapshot: whose disk it is, and in which state the files are. `size` is the bytes that
     they take, `still_ms` the time for which whoever wrote inside waited. `automatic`: the
-    profile had it taken. `agent` is the one whose conversation is in it."""
+    profile had it taken. `agent` is the one whose conversation is in it. `exported`: its disk is
+    among the contents, too, from where another machine can bring it back."""
 
     snapshot_id = fields.text()
     name = fields.text()
@@ -38,10 +39,21 @@ class Snapshot(Shape):
     size = fields.number()
     still_ms = fields.number()
     automatic = fields.flag()
+    exported = fields.flag()
     agent = fields.text()
     branches = fields.texts()
     created_at = fields.text()
     expires_at = fields.text()
+
+
+class SnapshotVerification(Shape):
+    """The result of reading all that was stored for a snapshot: of `blobs`, so many are
+    `damaged`, missing or changed. With one of them it does not come back."""
+
+    snapshot_id = fields.text()
+    whole = fields.flag()
+    blobs = fields.number()
+    damaged = fields.number()
 
 
 class SnapshotPage(Shape):
@@ -126,6 +138,19 @@ class Snapshots:
     def get(self, snapshot_id: str) -> Snapshot:
         """Return a snapshot, by its id or name."""
         return self._transport.read(Snapshot, get("snapshots", snapshot_id))
+
+    def export(self, snapshot_id: str) -> Snapshot:
+        """Keep the snapshot's disk among the contents, sealed. What they have already is not
+        stored again."""
+        return self._transport.read(Snapshot, post("snapshots", snapshot_id, "export"))
+
+    def verify(self, snapshot_id: str) -> SnapshotVerification:
+        """Read all that was stored for an exported snapshot, and say whether it is whole."""
+        return self._transport.read(SnapshotVerification, post("snapshots", snapshot_id, "verify"))
+
+    def bring_back(self, snapshot_id: str) -> Snapshot:
+        """Bring an exported snapshot's disk back to this machine, where it is gone."""
+        return self._transport.read(Snapshot, post("snapshots", snapshot_id, "import"))
 
     def remove(self, snapshot_id: str) -> None:
         """Remove a snapshot; sandboxes that began as it keep their files."""

@@ -65,6 +65,28 @@ async def get_snapshot(context: RequestContext, snapshot: str) -> api.SnapshotVi
     return _view(await context.atoll.snapshots.snapshots.get(context.caller, snapshot))
 
 
+@operations.serves(Snapshots.export)
+async def export_snapshot(context: RequestContext, snapshot: str) -> api.SnapshotView:
+    return _view(await context.atoll.snapshots.exports.export(context.caller, snapshot))
+
+
+@operations.serves(Snapshots.verify)
+async def verify_snapshot(context: RequestContext, snapshot: str) -> api.SnapshotVerification:
+    services = context.atoll.snapshots
+    verification = await services.exports.verify(context.caller, snapshot)
+    return api.SnapshotVerification(
+        snapshot_id=(await services.snapshots.get(context.caller, snapshot)).id,
+        whole=verification.is_whole,
+        blobs=verification.blobs,
+        damaged=len(verification.damaged),
+    )
+
+
+@operations.serves(Snapshots.bring_back)
+async def import_snapshot(context: RequestContext, snapshot: str) -> api.SnapshotView:
+    return _view(await context.atoll.snapshots.exports.bring_back(context.caller, snapshot))
+
+
 @operations.serves(Snapshots.remove)
 async def remove_snapshot(context: RequestContext, snapshot: str) -> None:
     await context.atoll.snapshots.snapshots.remove(context.caller, snapshot)
@@ -80,6 +102,7 @@ def _view(snapshot: Snapshot) -> api.SnapshotView:
         sandbox_id=source.id,
         sandbox_name=source.name,
         host=source.host,
+        exported=snapshot.export is not None,
         agent=talking[0].agent if talking else None,
         branches=[repo.branch for repo in source.repos],
     )

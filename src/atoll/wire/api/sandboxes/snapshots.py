@@ -45,7 +45,8 @@ class SnapshotBody(Request):
 class SnapshotView(Answer):
     """A snapshot: whose disk it is, and in which state the files are. `size` is the bytes that they
     take, `still_ms` the time for which whoever wrote inside waited. `automatic`: the profile had it
-    taken. `agent` is the one whose conversation is in it."""
+    taken. `agent` is the one whose conversation is in it. `exported`: its disk is among the
+    contents, too, from where another machine can bring it back."""
 
     snapshot_id: str
     name: str
@@ -59,10 +60,21 @@ class SnapshotView(Answer):
     size: int
     still_ms: int
     automatic: bool
+    exported: bool
     agent: str | None
     branches: list[str]
     created_at: str
     expires_at: str | None
+
+
+class SnapshotVerification(Answer):
+    """The result of reading all that was stored for a snapshot: of `blobs`, so many are `damaged`,
+    missing or changed. With one of them it does not come back."""
+
+    snapshot_id: str
+    whole: bool
+    blobs: int
+    damaged: int
 
 
 class SnapshotPage(Answer):
@@ -149,6 +161,34 @@ class Snapshots(Area):
     @operation("GET /v1/snapshots/{snapshot}", name="get_snapshot", problems=(404,))
     def get(self, snapshot: ItemId) -> SnapshotView:
         """Return a snapshot, by its id or name."""
+
+    @operation(
+        "POST /v1/snapshots/{snapshot}/export",
+        name="export_snapshot",
+        needs="sandbox.manage",
+        problems=(404, 409, 413, 502),
+    )
+    def export(self, snapshot: ItemId) -> SnapshotView:
+        """Keep the snapshot's disk among the contents, sealed. What they have already is not stored
+        again."""
+
+    @operation(
+        "POST /v1/snapshots/{snapshot}/verify",
+        name="verify_snapshot",
+        needs="sandbox.manage",
+        problems=(404, 409, 502),
+    )
+    def verify(self, snapshot: ItemId) -> SnapshotVerification:
+        """Read all that was stored for an exported snapshot, and say whether it is whole."""
+
+    @operation(
+        "POST /v1/snapshots/{snapshot}/import",
+        name="import_snapshot",
+        needs="sandbox.manage",
+        problems=(404, 409, 413, 502),
+    )
+    def bring_back(self, snapshot: ItemId) -> SnapshotView:
+        """Bring an exported snapshot's disk back to this machine, where it is gone."""
 
     @operation(
         "DELETE /v1/snapshots/{snapshot}",

@@ -83,6 +83,7 @@ from atoll.wiring.control.library import (
     Preparation,
 )
 from atoll.wiring.control.lifecycle.bring_up import bring_up_steps
+from atoll.wiring.control.outside.contents import ContentPorts
 from atoll.wiring.control.outside.hosts import build_routing
 from atoll.wiring.control.outside.issuers import build_logins
 
@@ -95,7 +96,8 @@ class OwnVault(Vault, Masters, Protocol):
 class SandboxPorts:
     """The ports that sandboxes use beside the ground. `api_url` is where runtimes reach this
     control plane; `with_access` makes `inside` of it. `installed` are the whole names of extensions
-    that are installed, on or not. `issuers` log agents in, by the agent's name."""
+    that are installed, on or not. `issuers` log agents in, by the agent's name. Without `contents`
+    no snapshot is exported."""
 
     extensions: Mapping[str, Extension]
     clients: RuntimeClients
@@ -112,6 +114,7 @@ class SandboxPorts:
     missing_extensions: tuple[MissingExtension, ...] = ()
     installed: Collection[str] = ()
     issuers: Mapping[str, AgentIssuer] = field(default_factory=dict)
+    contents: ContentPorts | None = None
 
 
 @dataclass(frozen=True, slots=True)

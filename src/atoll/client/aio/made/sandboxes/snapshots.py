@@ -22,4 +22,7 @@ class AsyncSnapshots(AsyncNoun[made.Snapshots]):
     blocking = made.Snapshots
     list = Awaited(made.Snapshots.list)
     get = Awaited(made.Snapshots.get)
+    export = Awaited(made.Snapshots.export)
+    verify = Awaited(made.Snapshots.verify)
+    bring_back = Awaited(made.Snapshots.bring_back)
     remove = Awaited(made.Snapshots.remove)

@@ -156,6 +156,44 @@ def new(
 
 
 @needs("sandbox.manage")
+@command.command("export")
+@_snapshot
+@pass_invocation
+def export(invocation: Invocation, snapshot: str) -> None:
+    """Keep a snapshot's disk among the contents, for other machines."""
+    kept = Snapshots(invocation.api().transport).export(snapshot)
+    say(f"{kept.name} is exported")
+
+
+@needs("sandbox.manage")
+@command.command("verify")
+@_snapshot
+@json_option()
+@pass_invocation
+def verify(invocation: Invocation, snapshot: str, *, as_json: bool) -> None:
+    """Read an exported snapshot, and say whether it is whole; exit 1 where not."""
+    verification = Snapshots(invocation.api().transport).verify(snapshot)
+    if as_json:
+        show_json(verification.value)
+    elif verification.whole:
+        say(f"{snapshot} is whole: {verification.blobs} parts")
+    else:
+        say(f"{snapshot}: {verification.damaged} of {verification.blobs} parts are damaged")
+    if not verification.whole:
+        raise click.exceptions.Exit(FAILED)
+
+
+@needs("sandbox.manage")
+@command.command("import")
+@_snapshot
+@pass_invocation
+def import_(invocation: Invocation, snapshot: str) -> None:
+    """Bring an exported snapshot's disk back to the server."""
+    brought = Snapshots(invocation.api().transport).bring_back(snapshot)
+    say(f"{brought.name} is on the server")
+
+
+@needs("sandbox.manage")
 @command.command("rm")
 @_snapshot
 @yes_option()

@@ -1,0 +1,57 @@
+"""Contents: where the settings have them lie, and what is exported to them."""
+
+import asyncio
+import os
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.adapters.blobs.folder import FolderBlobs
+from atoll.adapters.blobs.settings import BlobSettings
+from atoll.adapters.contents.disk_images import FileImages
+from atoll.adapters.contents.sealer import ZstdAesSealer
+from atoll.adapters.zygote.snapshot_disks import ZygoteSnapshotDisks
+from atoll.ports import Vault
+from atoll.ports.contents.blobs import Blobs
+from atoll.ports.contents.snapshot_disks import SnapshotDisks
+from atoll.services.contents.contents import Contents
+from atoll.services.ground import Ground
+from atoll.services.snapshots.exports import ExportPorts
+from atoll.wiring.control.vaulting import lock_key
+
+
+@dataclass(frozen=True, slots=True)
+class ContentPorts:
+    """The ports of contents: where blobs lie, the disks of this machine's snapshots, and a folder
+    for those that come back."""
+
+    blobs: Blobs
+    disks: SnapshotDisks
+    folder: Path
+
+
+async def open_contents(settings: BlobSettings, home: Path, stack: AsyncExitStack) -> ContentPorts:
+    """Open what the settings name. Raises `Failed` for a key that cannot be read."""
+    disks = ZygoteSnapshotDisks(home / "run" / "zygote.sock")
+    stack.push_async_callback(disks.close)
+    folder = home / "imports"
+    await asyncio.to_thread(folder.mkdir, mode=0o700, exist_ok=True)
+    return ContentPorts(await _open_blobs(settings, home), disks, folder)
+
+
+async def _open_blobs(settings: BlobSettings, home: Path) -> Blobs:
+    if settings.bucket is None:
+        return FolderBlobs(Path(settings.content_store or home / "contents"))
+    from atoll.adapters.blobs.bucket import BucketBlobs
+
+    key = await asyncio.to_thread(settings.credentials, os.environ)
+    lock_key(key.secret)
+    return BucketBlobs(settings, key)
+
+
+def build_exports(ground: Ground, vault: Vault, ports: ContentPorts) -> ExportPorts:
+    """Return where exports go."""
+    contents = Contents(
+        ground, vault, blobs=ports.blobs, sealer=ZstdAesSealer(), images=FileImages()
+    )
+    return ExportPorts(contents, ports.disks, ports.folder)
