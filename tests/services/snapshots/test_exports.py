@@ -1,0 +1,263 @@
+"""Exports of snapshots: what is kept, brought back and refused, and who may."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from atoll.domain.contents.content import DAMAGED
+from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound, Unavailable
+from atoll.domain.ids import OrgId, PrincipalId, SnapshotId
+from atoll.domain.people.capability import capabilities_of
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.snapshots.snapshot import Snapshot, snapshot_of
+from atoll.ports.contents.snapshot_disks import LentDisk
+from atoll.ports.extension import KeptDisk
+from atoll.services.ground import Ground
+from atoll.services.snapshots.exports import ExportPorts, SnapshotExports
+from atoll.services.snapshots.snapshots import Snapshots
+from atoll.testing import SnapshotDisksContract, samples
+from atoll.wire.words.people import OrgRole
+from atoll.wire.words.sandboxes import DiskPromise, Scope, SnapshotState
+from tests.services.contents.keeping import Keeping, changed, image, keeping
+from tests.services.scene import scene
+
+UID = 1_900_000_077
+OTHER = replace(LOCAL_PERSON, id=PrincipalId("other"), capabilities=capabilities_of(OrgRole.MEMBER))
+STRANGER = replace(OTHER, org_id=OrgId("org_else"))
+DATA = image(3, rest=999)
+
+
+class FolderDisks:
+    """A `SnapshotDisks` in folders."""
+
+    def __init__(self, folder: Path) -> None:
+        self.kept, self.lent = folder / "kept", folder / "lent"
+        for place in (self.kept, self.lent):
+            place.mkdir()
+
+    async def lend(self, snapshot: SnapshotId) -> LentDisk:
+        if not (self.kept / snapshot).exists():
+            raise NotFound("there is no snapshot")
+        (self.lent / snapshot).write_bytes((self.kept / snapshot).read_bytes())
+        return LentDisk(self.lent / snapshot, UID)
+
+    async def end_loan(self, snapshot: SnapshotId) -> None:
+        (self.lent / snapshot).unlink(missing_ok=True)
+
+    async def admit(self, snapshot: SnapshotId, image: Path, uid: int) -> KeptDisk:
+        if uid != UID:
+            raise Invalid("another user")
+        if not (self.kept / snapshot).exists():
+            (self.kept / snapshot).write_bytes(image.read_bytes())
+        return KeptDisk((self.kept / snapshot).stat().st_size, 0)
+
+
+class TestFolderDisks(SnapshotDisksContract):
+    """The contract."""
+
+    @pytest.fixture
+    def disks(self, tmp_path: Path) -> FolderDisks:
+        (tmp_path / "disks").mkdir()
+        made = FolderDisks(tmp_path / "disks")
+        (made.kept / "snap_1").write_bytes(b"disk")
+        return made
+
+    @pytest.fixture
+    def snapshot(self) -> SnapshotId:
+        return SnapshotId("snap_1")
+
+
+@dataclass
+class Exporting:
+    """Exports, one snapshot that can be exported, and what they stand on."""
+
+    exports: SnapshotExports
+    snapshot: Snapshot
+    disks: FolderDisks
+    place: Keeping
+    folder: Path
+
+    async def stored(self) -> Snapshot:
+        """Return the snapshot's row."""
+        async with self.place.store.read() as rows:
+            snapshot = await rows.snapshots.get(self.snapshot.id)
+        assert snapshot is not None
+        return snapshot
+
+    def lose(self) -> None:
+        """Remove the disk from the machine."""
+        (self.disks.kept / self.snapshot.id).unlink()
+
+    def brought(self) -> bytes:
+        """Return the disk that is on the machine."""
+        return (self.disks.kept / self.snapshot.id).read_bytes()
+
+    def check_nothing_left(self) -> None:
+        """Check that neither a copy nor an image is left."""
+        assert list(self.disks.lent.iterdir()) == list(self.folder.iterdir()) == []
+
+
+@asynccontextmanager
+async def exporting(folder: Path) -> AsyncIterator[Exporting]:
+    """Open exports with one snapshot."""
+    images = folder / "imports"
+    images.mkdir()
+    async with keeping(folder) as place, scene() as other:
+        ground = Ground(place.store, other.bus, place.clock, other.ground.ids)
+        disks = FolderDisks(folder)
+        made = snapshot_of(
+            replace(samples.sandbox("box"), owner=LOCAL_PERSON.id, scope=Scope.SHARED),
+            snapshot_id=SnapshotId("snap_1"),
+            name="one",
+            disk=DiskPromise.QUIESCED,
+            now=place.clock.now(),
+        )
+        ready = replace(made, state=SnapshotState.READY, size=len(DATA))
+        async with place.store.begin() as rows:
+            await rows.snapshots.put(ready)
+        (disks.kept / ready.id).write_bytes(DATA)
+        exports = SnapshotExports(ground, ExportPorts(place.contents, disks, images))
+        yield Exporting(exports, ready, disks, place, images)
+
+
+async def test_snapshot_comes_back_after_its_disk_is_gone(tmp_path: Path) -> None:
+    async with exporting(tmp_path) as s:
+        done = await s.exports.export(LOCAL_PERSON, "one")
+        assert done == await s.stored() and done.export is not None and done.export.uid == UID
+        assert await s.exports.export(LOCAL_PERSON, "one") == done
+        assert (await s.exports.verify(LOCAL_PERSON, "one")).is_whole
+        s.lose()
+        await s.exports.bring_back(LOCAL_PERSON, "one")
+        assert s.brought() == DATA
+        await s.exports.bring_back(LOCAL_PERSON, "one")
+        s.check_nothing_left()
+
+
+async def test_damaged_export_is_told_and_does_not_come_back(tmp_path: Path) -> None:
+    async with exporting(tmp_path) as s:
+        await s.exports.export(LOCAL_PERSON, "one")
+        s.lose()
+        path = s.place.blobs.files()[0]
+        path.write_bytes(changed(path.read_bytes(), 50))
+        assert len((await s.exports.verify(LOCAL_PERSON, "one")).damaged) == 1
+        with pytest.raises(Failed) as caught:
+            await s.exports.bring_back(LOCAL_PERSON, "one")
+        assert caught.value.code == DAMAGED
+        assert list(s.disks.kept.iterdir()) == []
+        s.check_nothing_left()
+
+
+async def test_snapshot_that_is_removed_while_it_is_exported_leaves_nothing(tmp_path: Path) -> None:
+    async with exporting(tmp_path) as s:
+
+        async def remove(_verb: str, name: str) -> None:
+            if name.endswith("/manifest"):
+                async with s.place.store.begin() as rows:
+                    await rows.snapshots.remove(s.snapshot.id)
+
+        s.place.blobs.before = remove
+        with pytest.raises(NotFound):
+            await s.exports.export(LOCAL_PERSON, "one")
+        s.check_nothing_left()
+        async with s.place.store.read() as rows:
+            assert await rows.contents.of(s.snapshot.org_id) == []
+            assert await rows.contents.drafts() == []
+        s.place.blobs.before = s.place.blobs.after
+        await s.place.contents.collect()
+        assert s.place.blobs.files() == []
+
+
+async def test_contents_go_with_their_snapshot(tmp_path: Path) -> None:
+    async with exporting(tmp_path) as s, scene() as other:
+        done = await s.exports.export(LOCAL_PERSON, "one")
+        ground = Ground(s.place.store, other.bus, s.place.clock, other.ground.ids)
+        await Snapshots(ground, other.sandboxes, {}).drop(done, LOCAL_PERSON)
+        async with s.place.store.read() as rows:
+            assert await rows.contents.of(done.org_id) == []
+        await s.place.contents.collect()
+        s.place.clock.turn(2 * 3600)
+        await s.place.contents.collect()
+        assert s.place.blobs.files() == []
+
+
+async def test_others_are_refused_and_strangers_find_nothing(tmp_path: Path) -> None:
+    async with exporting(tmp_path) as s:
+        for act in (s.exports.export, s.exports.verify, s.exports.bring_back):
+            with pytest.raises(Forbidden):
+                await act(OTHER, s.snapshot.id)
+            with pytest.raises(NotFound):
+                await act(STRANGER, s.snapshot.id)
+        assert (await s.stored()).export is None and s.place.blobs.files() == []
+
+
+async def test_what_was_not_exported_is_neither_verified_nor_brought_back(tmp_path: Path) -> None:
+    async with exporting(tmp_path) as s:
+        for act in (s.exports.verify, s.exports.bring_back):
+            with pytest.raises(Conflict) as caught:
+                await act(LOCAL_PERSON, "one")
+            assert caught.value.code == "not_exported"
+
+
+async def test_disk_that_is_not_here_is_not_exported(tmp_path: Path) -> None:
+    async with exporting(tmp_path) as s:
+        s.lose()
+        with pytest.raises(NotFound):
+            await s.exports.export(LOCAL_PERSON, "one")
+        s.check_nothing_left()
+
+
+async def test_snapshot_that_is_not_ready_or_a_forks_own_is_not_exported(tmp_path: Path) -> None:
+    async with exporting(tmp_path) as s:
+        for snapshot in (
+            replace(s.snapshot, state=SnapshotState.MAKING),
+            replace(s.snapshot, forks=()),
+        ):
+            async with s.place.store.begin() as rows:
+                await rows.snapshots.put(snapshot)
+            with pytest.raises(Conflict):
+                await s.exports.export(LOCAL_PERSON, s.snapshot.id)
+
+
+async def test_second_act_on_a_disk_that_is_moved_is_refused(tmp_path: Path) -> None:
+    async with exporting(tmp_path) as s:
+        stored, go_on = asyncio.Event(), asyncio.Event()
+
+        async def hang(_verb: str, _name: str) -> None:
+            stored.set()
+            await go_on.wait()
+
+        s.place.blobs.after = hang
+        async with asyncio.TaskGroup() as tasks:
+            first = tasks.create_task(s.exports.export(LOCAL_PERSON, "one"))
+            await stored.wait()
+            with pytest.raises(Conflict):
+                await s.exports.export(LOCAL_PERSON, "one")
+            go_on.set()
+        assert first.result() == await s.stored()
+        s.check_nothing_left()
+
+
+async def test_installation_without_contents_refuses(tmp_path: Path) -> None:
+    async with exporting(tmp_path) as s, scene() as other:
+        ground = Ground(s.place.store, other.bus, s.place.clock, other.ground.ids)
+        with pytest.raises(Conflict):
+            await SnapshotExports(ground, None).export(LOCAL_PERSON, "one")
+
+
+async def test_replica_that_does_not_lead_moves_no_disk(tmp_path: Path) -> None:
+    async with exporting(tmp_path) as s, scene() as other:
+
+        class Follower:
+            shared, leads = True, False
+            run = check = None
+
+        ground = Ground(s.place.store, other.bus, s.place.clock, other.ground.ids)
+        follower = replace(ground, leadership=Follower())  # type: ignore[arg-type]
+        ports = ExportPorts(s.place.contents, s.disks, s.folder)
+        with pytest.raises(Unavailable):
+            await SnapshotExports(follower, ports).export(LOCAL_PERSON, "one")
+        s.check_nothing_left()
