@@ -59,7 +59,7 @@ async def test_copy_is_the_control_planes_to_read_and_no_disk_that_is_mounted(
     assert (status.st_uid, status.st_mode & 0o777) == (0, 0o400)
     assert status.st_ino != rig.home.snapshot(KEPT).image.stat().st_ino
     await disks.end_loan(KEPT)
-    assert list(rig.home.lent.iterdir()) == []
+    assert list(rig.home.loans.iterdir()) == []
 
 
 async def test_sandbox_begins_as_an_image_that_came_back(

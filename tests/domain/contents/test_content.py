@@ -1,5 +1,4 @@
 from atoll.domain.contents.content import (
-    DAMAGED,
     ContentId,
     Verification,
     damaged_error,
@@ -14,6 +13,8 @@ def test_content_is_whole_without_damage() -> None:
 
 def test_errors_name_the_content() -> None:
     error = damaged_error(ContentId("ct_a"), "a part is missing")
-    assert error.code == DAMAGED and "ct_a" in error.message and "missing" in error.message
+    assert (
+        error.code == "content_damaged" and "ct_a" in error.message and "missing" in error.message
+    )
     assert "ct_b" in missing_content("ct_b").message
     assert len(missing_content("x" * 1000).message) < 200

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from atoll.domain.agents.resumable import RunningAgent
+from atoll.domain.contents.content import ContentId
 from atoll.domain.errors import Conflict, Forbidden, Invalid
 from atoll.domain.ids import PERSONAL_ORG, OrgId, SandboxId, SnapshotId
 from atoll.domain.people.capability import EVERY_CAPABILITY
@@ -22,9 +23,12 @@ from atoll.domain.snapshots.beginning import as_seeded, continued, host_for, see
 from atoll.domain.snapshots.promise import SnapshotPromise, check_promise
 from atoll.domain.snapshots.snapshot import (
     Snapshot,
+    SnapshotExport,
+    check_exportable,
     check_fits,
     check_may_remove,
     check_usable,
+    exported,
     may_see_snapshot,
     snapshot_of,
 )
@@ -255,3 +259,19 @@ def test_agent_that_goes_on_is_the_own_one_else_the_last_that_talks() -> None:
     assert continued(source(agent=None, agents=(CODEX, CLAUDE)), Conversation.CONTINUE) == (CLAUDE,)
     assert continued(source(agents=(QUIET,)), Conversation.CONTINUE) == ()
     assert continued(source(agents=(CODEX,)), Conversation.NONE) == ()
+
+
+def test_snapshot_that_is_ready_and_stays_can_be_exported() -> None:
+    ready = snapshot(source())
+    check_exportable(ready)
+    for other in (replace(ready, state=SnapshotState.REMOVING), replace(ready, forks=())):
+        with pytest.raises(Conflict):
+            check_exportable(other)
+
+
+def test_export_of_a_snapshot_is_where_it_was_stored() -> None:
+    export = SnapshotExport(ContentId("ct_1"), 1_900_000_001, 10, NOW)
+    assert exported(replace(snapshot(source()), export=export)) == export
+    with pytest.raises(Conflict) as caught:
+        exported(snapshot(source()))
+    assert caught.value.code == "not_exported"

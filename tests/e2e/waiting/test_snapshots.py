@@ -1,5 +1,6 @@
 """Snapshots, restores and forks on the real wall: what comes back, and whose it is."""
 
+import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -278,3 +279,23 @@ def ready_after(api: Api, path: str, seen: list[str]) -> str:
         lambda told: bool(told) and told[0]["snapshot_id"] not in seen,
     )
     return str(listed[0]["snapshot_id"])
+
+
+def test_exported_snapshot_comes_back_after_the_servers_disk_is_gone(api: Api) -> None:
+    sandbox = api.create()["sandbox_id"]
+    api.run(sandbox, "head -c 300000 /dev/urandom > noise; mkdir -p ~/.codex; echo s > ~/.codex/x")
+    before = api.run(sandbox, "sha256sum noise ~/.codex/x; stat -c '%A %s' noise")
+    snapshot = take(api, sandbox, name="far")["snapshot_id"]
+    path = f"/v1/snapshots/{snapshot}"
+    assert refused(api, "POST", f"{path}/import").json()["code"] == "not_exported"
+    assert api.call("POST", f"{path}/export")["exported"] is True
+    assert api.call("POST", f"{path}/verify")["whole"] is True
+    api.act(sandbox, "destroy")
+    shutil.rmtree(api.server.home / "boxes" / "snapshots" / snapshot)
+    gone = api.client.post("/v1/sandboxes?wait=ready", json={"seed": {"snapshot": "far"}}).json()
+    assert gone["state"] != "ready"
+    assert api.call("POST", f"{path}/import")["snapshot_id"] == snapshot
+    copy = ready(api, api.create(seed={"snapshot": "far"})["sandbox_id"])["sandbox_id"]
+    assert api.run(copy, "sha256sum noise ~/.codex/x; stat -c '%A %s' noise") == before
+    for left in ("imports", "boxes/loans"):
+        assert list((api.server.home / left).iterdir()) == []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.domain.contents.content import DAMAGED, ContentId
+from atoll.domain.contents.content import ContentId
 from atoll.domain.errors import Failed, NotFound
 from tests.services.contents.keeping import ORG, OTHER, Keeping, changed, image, keeping
 
@@ -14,7 +14,7 @@ async def check_refused(place: Keeping, content_id: ContentId, name: str) -> Non
     """Check that a content is refused because of one blob, and that nothing was written."""
     with pytest.raises(Failed) as caught:
         await place.fetch(content_id)
-    assert caught.value.code == DAMAGED
+    assert caught.value.code == "content_damaged"
     assert content_id in caught.value.message and str(place.folder) not in caught.value.message
     assert list(place.folder.glob("fetched-*")) == []
     verification = await place.contents.verify(ORG, content_id)

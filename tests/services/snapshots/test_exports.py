@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from atoll.domain.contents.content import DAMAGED
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound, Unavailable
 from atoll.domain.ids import OrgId, PrincipalId, SnapshotId
 from atoll.domain.people.capability import capabilities_of
@@ -146,7 +145,7 @@ async def test_damaged_export_is_told_and_does_not_come_back(tmp_path: Path) -> 
         assert len((await s.exports.verify(LOCAL_PERSON, "one")).damaged) == 1
         with pytest.raises(Failed) as caught:
             await s.exports.bring_back(LOCAL_PERSON, "one")
-        assert caught.value.code == DAMAGED
+        assert caught.value.code == "content_damaged"
         assert list(s.disks.kept.iterdir()) == []
         s.check_nothing_left()
 

@@ -16,8 +16,6 @@ DRAFT_LIFE: Final = timedelta(hours=1)
 """The time after which a content that is being made counts as abandoned, unless it is renewed."""
 GRACE: Final = timedelta(hours=1)
 """The time for which a blob stays after the last content that needed it."""
-DAMAGED: Final = "content_damaged"
-"""The code of the error of a content that cannot be read whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,7 @@ def damaged_error(content_id: ContentId, reason: str) -> Failed:
     return Failed(
         f"The content {content_id} cannot be read whole: {reason}. Verify it to see what is left, "
         "and use another snapshot.",
-        code=DAMAGED,
+        code="content_damaged",
     )
 
 

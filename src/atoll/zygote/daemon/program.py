@@ -90,7 +90,7 @@ def run(
     engine_mounts = EngineMounts(home, machine)
     kept = sweep(home, groups, engine_mounts)
     remove_unfinished(home.snapshots)
-    end_loans(home.lent)
+    end_loans(home.loans)
     storage = Storage(home, os.geteuid() == 0 and image.can_mount(), engine_mounts)
     settings = read_own_settings(home)
     shared_memory = SharedMemory(wanted=settings.share_memory)
@@ -220,7 +220,7 @@ def _make_folders(home: Home) -> None:
     process with the control plane's uid cannot put links where root writes."""
     mode = traversal_mode()
     home.run.mkdir(mode=mode, exist_ok=True)
-    places = (home.boxes, home.engine_mounts, home.snapshots, home.lent, home.roots)
+    places = (home.boxes, home.engine_mounts, home.snapshots, home.loans, home.roots)
     for folder in (home.run / "b", home.programs, *places):
         folder.mkdir(mode=mode, exist_ok=True)
         found = folder.lstat()

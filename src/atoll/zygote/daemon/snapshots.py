@@ -87,7 +87,7 @@ class SnapshotKeeper:
         home, reader = self.host.home, self.host.control_uid
         snapshots.load(home.snapshot(name))
         check_disk_space(home, self.host.settings.low_disk_mb)
-        copy = home.lent / name
+        copy = home.loans / name
 
         def work() -> wire.Answer:
             return SnapshotLent(str(copy), snapshot_loans.lend(home.snapshot(name), copy, reader))
@@ -96,7 +96,7 @@ class SnapshotKeeper:
 
     def end_loan(self, name: str, reply: Reply) -> None:
         """Remove the copy, and answer `SnapshotReturned`."""
-        copy = self.host.home.lent / name
+        copy = self.host.home.loans / name
         self._do_alone(name, lambda: SnapshotReturned(snapshot_loans.end_loan(copy)), reply)
 
     def admit(self, request: AdmitSnapshot, reply: Reply) -> None:

@@ -170,9 +170,9 @@ class Home:
         return self.boxes / "snapshots"
 
     @property
-    def lent(self) -> Path:
+    def loans(self) -> Path:
         """The directory of copies of snapshots that the control plane may read, on that disk."""
-        return self.boxes / "lent"
+        return self.boxes / "loans"
 
     @property
     def engine_mounts(self) -> Path:

@@ -35,8 +35,15 @@ async def open_contents(settings: BlobSettings, home: Path, stack: AsyncExitStac
     disks = ZygoteSnapshotDisks(home / "run" / "zygote.sock")
     stack.push_async_callback(disks.close)
     folder = home / "imports"
-    await asyncio.to_thread(folder.mkdir, mode=0o700, exist_ok=True)
+    await asyncio.to_thread(_empty, folder)
     return ContentPorts(await _open_blobs(settings, home), disks, folder)
+
+
+def _empty(folder: Path) -> None:
+    """Make a folder, and remove what an import left there that was interrupted."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    for path in folder.iterdir():
+        path.unlink()
 
 
 async def _open_blobs(settings: BlobSettings, home: Path) -> Blobs:
