@@ -54,6 +54,9 @@ class FolderDisks:
             (self.kept / snapshot).write_bytes(image.read_bytes())
         return KeptDisk((self.kept / snapshot).stat().st_size, 0)
 
+    async def drop(self, snapshot: SnapshotId) -> None:
+        (self.kept / snapshot).unlink(missing_ok=True)
+
 
 class TestFolderDisks(SnapshotDisksContract):
     """The contract."""
@@ -168,6 +171,24 @@ async def test_snapshot_that_is_removed_while_it_is_exported_leaves_nothing(tmp_
         s.place.blobs.before = s.place.blobs.after
         await s.place.contents.collect()
         assert s.place.blobs.files() == []
+
+
+async def test_snapshot_that_is_removed_while_it_is_brought_back_leaves_nothing(
+    tmp_path: Path,
+) -> None:
+    async with exporting(tmp_path) as s:
+        await s.exports.export(LOCAL_PERSON, "one")
+        s.lose()
+
+        async def remove(_verb: str, _name: str) -> None:
+            async with s.place.store.begin() as rows:
+                await rows.snapshots.remove(s.snapshot.id)
+
+        s.place.blobs.before = remove
+        with pytest.raises(NotFound):
+            await s.exports.bring_back(LOCAL_PERSON, "one")
+        assert list(s.disks.kept.iterdir()) == []
+        s.check_nothing_left()
 
 
 async def test_contents_go_with_their_snapshot(tmp_path: Path) -> None:

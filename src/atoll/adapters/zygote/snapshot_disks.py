@@ -12,8 +12,10 @@ from atoll.ports.extension import KeptDisk
 from atoll.wire.zygote.messages import Answer
 from atoll.wire.zygote.snapshots import (
     AdmitSnapshot,
+    DropSnapshot,
     LendSnapshot,
     ReturnSnapshot,
+    SnapshotDropped,
     SnapshotKept,
     SnapshotLent,
     SnapshotReturned,
@@ -53,6 +55,12 @@ class ZygoteSnapshotDisks:
         if not isinstance(answer, SnapshotKept):
             raise _wrong(answer)
         return KeptDisk(answer.size, answer.still_ms)
+
+    async def drop(self, snapshot: SnapshotId) -> None:
+        """See the port."""
+        answer = await self._link.request(DropSnapshot(snapshot), seconds=COPY_SECONDS)
+        if not isinstance(answer, SnapshotDropped):
+            raise _wrong(answer)
 
     async def close(self) -> None:
         """Close the connection."""

@@ -33,3 +33,7 @@ class SnapshotDisks(Protocol):
         """Keep a copy of an image as a snapshot of this machine, whose files have `uid`; one that
         is there already stays. Raises `Invalid` for what is no disk of a sandbox."""
         ...
+
+    async def drop(self, snapshot: SnapshotId) -> None:
+        """Remove a snapshot from this machine. Idempotent."""
+        ...

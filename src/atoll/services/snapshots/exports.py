@@ -23,6 +23,7 @@ from atoll.ports.contents.snapshot_disks import SnapshotDisks
 from atoll.services.contents.contents import Contents
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.snapshots import find_snapshot
+from atoll.wire.words.sandboxes import SnapshotState
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,10 @@ class SnapshotExports:
 
             await ports.contents.keep(snapshot.org_id, disk.path, then=settle)
         finally:
-            self._busy.discard(snapshot.id)
-            await ports.disks.end_loan(snapshot.id)
+            try:
+                await ports.disks.end_loan(snapshot.id)
+            finally:
+                self._busy.discard(snapshot.id)
         return made[0]
 
     async def verify(self, caller: Principal, ref: str) -> Verification:
@@ -87,10 +90,20 @@ class SnapshotExports:
             image.unlink(missing_ok=True)
             await ports.contents.fetch(snapshot.org_id, export.content, image)
             await ports.disks.admit(snapshot.id, image, export.uid)
+            await self._check_stays(snapshot, ports)
         finally:
-            self._busy.discard(snapshot.id)
             image.unlink(missing_ok=True)
+            self._busy.discard(snapshot.id)
         return snapshot
+
+    async def _check_stays(self, snapshot: Snapshot, ports: ExportPorts) -> None:
+        """Drop a disk that came back while its snapshot was removed: nothing else would. Raises
+        `NotFound` then."""
+        async with self._ground.store.read() as rows:
+            there = await rows.snapshots.get(snapshot.id)
+        if there is None or there.state is not SnapshotState.READY:
+            await ports.disks.drop(snapshot.id)
+            raise NotFound(f"Snapshot {snapshot.name} was removed while it was brought back.")
 
     async def _find(self, caller: Principal, ref: str) -> Snapshot:
         async with self._ground.store.read() as rows:

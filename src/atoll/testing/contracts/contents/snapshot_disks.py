@@ -33,6 +33,11 @@ class SnapshotDisksContract:
         for each in (snapshot, NEW, NEW):
             await disks.end_loan(each)
         assert not lent.path.exists() and not again.path.exists()
+        for _ in range(2):
+            await disks.drop(NEW)
+        with pytest.raises(NotFound):
+            await disks.lend(NEW)
+        await disks.end_loan(NEW)
 
     async def test_snapshot_that_is_not_there_is_not_lent(self, disks: SnapshotDisks) -> None:
         """And its loan can be ended."""
