@@ -42,7 +42,8 @@ from atoll.testing.fakes.clock import VirtualClock
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wiring.control.graph import build_secrets
 from atoll.wiring.control.library import Preparation
-from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts, SandboxServices, build_sandboxes
+from atoll.wiring.control.lifecycle.ports import SandboxPorts
+from atoll.wiring.control.lifecycle.sandboxes import SandboxServices, build_sandboxes
 from tests.peers.databases.chosen import database_url
 
 T = TypeVar("T")

@@ -43,7 +43,7 @@ from atoll.testing import (
 from atoll.wire.words.walls import IsolationLevel
 from atoll.wiring.control.graph import build_application
 from atoll.wiring.control.library import LibraryPorts, build_library
-from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts
+from atoll.wiring.control.lifecycle.ports import SandboxPorts
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.peers.databases.chosen import database_url
 from tests.surfaces.http.world import served, short_folder

@@ -52,7 +52,8 @@ from atoll.wire.words.sandboxes import State
 from atoll.wire.words.workers import ErrorCode
 from atoll.wire.zygote.messages import Agent, Machine
 from atoll.wiring.control.library import Preparation
-from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts, build_sandboxes
+from atoll.wiring.control.lifecycle.ports import SandboxPorts
+from atoll.wiring.control.lifecycle.sandboxes import build_sandboxes
 from tests.peers.databases.chosen import database_url
 from tests.runtime.workers.stage import APP_SERVER
 

@@ -21,7 +21,7 @@ from atoll.services.hosts.pools import PoolReport
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.wire.words.sandboxes import Access
 from atoll.wiring.control.graph import build_pools
-from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts
+from atoll.wiring.control.lifecycle.ports import SandboxPorts
 from tests.services.scene import Scene, opened
 
 SETTINGS = AdmissionSettings(50, max_pooled=20)

@@ -77,7 +77,7 @@ from atoll.wiring.control import openapi
 from atoll.wiring.control.graph import build_application
 from atoll.wiring.control.identity import open_identity
 from atoll.wiring.control.library import LibraryPorts, build_library
-from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts
+from atoll.wiring.control.lifecycle.ports import SandboxPorts
 from tests.peers.contract import (
     AGENT,
     CARD,

@@ -54,7 +54,7 @@ from atoll.wiring.control.extensions import load_extensions
 from atoll.wiring.control.graph import build_application
 from atoll.wiring.control.identity import open_identity
 from atoll.wiring.control.library import LibraryPorts, build_library
-from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts
+from atoll.wiring.control.lifecycle.ports import SandboxPorts
 from atoll.wiring.control.outside.contents import open_contents
 from atoll.wiring.control.outside.drive import open_drive
 from atoll.wiring.control.outside.hosts import hosts_in

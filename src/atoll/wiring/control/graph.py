@@ -75,7 +75,8 @@ from atoll.wiring.control.exchange import Exchange, build_dashboards, build_pane
 from atoll.wiring.control.identity import people_of
 from atoll.wiring.control.library import Library, LibraryPorts, build_projects
 from atoll.wiring.control.lifecycle.home import build_home, build_repositories
-from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts, SandboxServices, build_sandboxes
+from atoll.wiring.control.lifecycle.ports import SandboxPorts
+from atoll.wiring.control.lifecycle.sandboxes import SandboxServices, build_sandboxes
 from atoll.wiring.control.lifecycle.workers import build_workers
 from atoll.wiring.control.outside.contents import build_exports
 from atoll.wiring.control.outside.drive import build_drive

@@ -1,29 +1,17 @@
 """Services of sandboxes: what provisions them, changes their states and watches them."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 from atoll.adapters.addresses import look_up
 from atoll.domain.errors import AtollError
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandboxes.sandbox import GONE, Sandbox
 from atoll.ports import (
-    AgentConfigs,
-    AgentLayers,
     Extension,
-    Masters,
-    MetadataFiles,
-    RuntimeClients,
-    SafetyLayers,
     Transaction,
-    Vault,
 )
-from atoll.ports.agents import AgentShelf
-from atoll.ports.extension import MissingExtension
-from atoll.ports.outside.issuer import AgentIssuer
-from atoll.ports.outside.mount_grants import MountGrants
 from atoll.services.approvals.requests import ApprovalRequests
 from atoll.services.ground import Ground
 from atoll.services.journals.journal_poll import JournalPoll
@@ -43,7 +31,7 @@ from atoll.services.logins.lent import ExposureRules, LentLogins
 from atoll.services.logins.upkeep import LoginServices
 from atoll.services.people.ownership import settle_remnants
 from atoll.services.policies.network_boundary import NetworkBoundary, Registries
-from atoll.services.policies.policies import GrantInsideAccess, Policies
+from atoll.services.policies.policies import Policies
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.previews.previews import remove_previews
 from atoll.services.provisioning.bring_up import BringUpSteps
@@ -83,38 +71,9 @@ from atoll.wiring.control.library import (
     Preparation,
 )
 from atoll.wiring.control.lifecycle.bring_up import bring_up_steps
-from atoll.wiring.control.outside.contents import ContentPorts
+from atoll.wiring.control.lifecycle.ports import SandboxPorts
 from atoll.wiring.control.outside.hosts import build_routing
 from atoll.wiring.control.outside.issuers import build_logins
-
-
-class OwnVault(Vault, Masters, Protocol):
-    """A vault that looks after its master keys itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class SandboxPorts:
-    """The ports that sandboxes use beside the ground. `api_url` is where runtimes reach this
-    control plane; `with_access` makes `inside` of it. `installed` are the whole names of extensions
-    that are installed, on or not. `issuers` log agents in, by the agent's name. Without `contents`
-    no snapshot is exported."""
-
-    extensions: Mapping[str, Extension]
-    clients: RuntimeClients
-    agents: AgentLayers
-    vault: OwnVault
-    safety: SafetyLayers | None = None
-    configs: AgentConfigs | None = None
-    metadata: MetadataFiles | None = None
-    grants: MountGrants | None = None
-    shelf: AgentShelf | None = None
-    providers_with_key: Callable[[], Awaitable[frozenset[str]]] | None = None
-    api_url: str | None = None
-    inside: GrantInsideAccess | None = None
-    missing_extensions: tuple[MissingExtension, ...] = ()
-    installed: Collection[str] = ()
-    issuers: Mapping[str, AgentIssuer] = field(default_factory=dict)
-    contents: ContentPorts | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.worker_places import WorkerPlaces
 from atoll.services.workers.workers import Workers
 from atoll.wiring.control.library import Library
-from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts, SandboxServices
+from atoll.wiring.control.lifecycle.ports import SandboxPorts
+from atoll.wiring.control.lifecycle.sandboxes import SandboxServices
 
 
 def build_workers(
