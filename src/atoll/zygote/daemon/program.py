@@ -89,8 +89,7 @@ def run(
     groups = cgroups.prepare(home.tag)
     engine_mounts = EngineMounts(home, machine)
     kept = sweep(home, groups, engine_mounts)
-    remove_unfinished(home.snapshots)
-    end_loans(home.loans)
+    _clean_snapshots(home)
     storage = Storage(home, os.geteuid() == 0 and image.can_mount(), engine_mounts)
     settings = read_own_settings(home)
     shared_memory = SharedMemory(wanted=settings.share_memory)
@@ -213,6 +212,12 @@ def _claim(home: Home) -> int:
             time.sleep(0.05)
         else:
             return lock
+
+
+def _clean_snapshots(home: Home) -> None:
+    """Remove what an earlier zygote left half made, and what it lent."""
+    remove_unfinished(home.snapshots)
+    end_loans(home.loans)
 
 
 def _make_folders(home: Home) -> None:

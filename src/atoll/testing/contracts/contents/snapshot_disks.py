@@ -24,9 +24,9 @@ class SnapshotDisksContract:
         assert await disks.lend(snapshot) == lent
         own = tmp_path / "image"
         shutil.copyfile(lent.path, own)
-        kept = await disks.admit(NEW, own, lent.uid)
-        assert kept.size > 0
-        assert await disks.admit(NEW, own, lent.uid) == kept
+        disk = await disks.admit(NEW, own, lent.uid)
+        assert disk.size > 0
+        assert await disks.admit(NEW, own, lent.uid) == disk
         again = await disks.lend(NEW)
         assert again.uid == lent.uid and again.path != lent.path
         assert again.path.stat().st_size == own.stat().st_size

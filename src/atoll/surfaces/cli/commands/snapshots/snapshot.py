@@ -161,8 +161,8 @@ def new(
 @pass_invocation
 def export(invocation: Invocation, snapshot: str) -> None:
     """Keep a snapshot's disk among the contents, for other machines."""
-    kept = Snapshots(invocation.api().transport).export(snapshot)
-    say(f"{kept.name} is exported")
+    exported = Snapshots(invocation.api().transport).export(snapshot)
+    say(f"{exported.name} is exported")
 
 
 @needs("sandbox.manage")
