@@ -12,7 +12,7 @@ import { Opening } from './components/frame/Opening';
 import { paletteAsked } from './components/frame/page-commands';
 import { Palette } from './components/frame/Palette';
 import { Rail } from './components/frame/Rail';
-import { followComments } from './components/review/outbox';
+import { followQueue } from './components/review/outbox';
 import { ProjectDialog } from './components/sandboxes/ProjectDialog';
 import { beginTask, compose, composing } from './components/tasks/composing';
 import { commandsOf } from './commands';
@@ -127,7 +127,7 @@ function Shell() {
   const sandbox = list?.find((one) => one.sandbox_id === wanted || one.name === wanted) ?? null;
 
   useEffect(followSandboxes, []);
-  useEffect(followComments, []);
+  useEffect(followQueue, []);
   useEffect(tellShade, []);
   useEffect(fetchSoon, []);
   const onPalette = useCallback(() => setOver({ is: 'palette' }), []);

@@ -28,6 +28,9 @@ export const terminals = new Store<Readonly<Record<string, readonly Terminal[]>>
 /** Whether events flow, that is, whether what is shown is live. */
 export const connected = new Store(true);
 
+/** Counts by sandbox how often its review threads changed. */
+export const threadsMoved = new Store<Readonly<Record<string, number>>>({});
+
 const GATHER_MS = 80;
 /** Events after which a sandbox's agents are worth another look. */
 const AGENT_MOVES = ['agent.state', 'agent.started', 'agent.ended'];
@@ -79,6 +82,7 @@ function forgetOthers(): void {
   const ids = new Set((sandboxes.get() ?? []).map((one) => one.sandbox_id));
   terminals.set((now) => only(now, ids));
   agentsMoved.set((now) => only(now, ids));
+  threadsMoved.set((now) => only(now, ids));
   refusals.set((now) => only(now, ids));
   ports.set((now) => only(now, ids));
 }
@@ -192,6 +196,7 @@ function onEvent(event: Envelope): void {
   if (AGENT_MOVES.includes(kind)) {
     agentsMoved.set((now) => ({ ...now, [id]: (now[id] ?? 0) + 1 }));
   }
+  if (kind.startsWith('thread.')) moveThreads(id);
   TOLD[kind]?.(id, event);
   if (kind.startsWith('sandbox.') || SHOWN_MOVES.includes(kind))
     // eslint-disable-next-line words/written -- a key, which nobody reads
@@ -200,6 +205,11 @@ function onEvent(event: Envelope): void {
     // eslint-disable-next-line words/written -- a key, which nobody reads
     soon(`terminals ${id}`, () => loadTerminals(id));
   }
+}
+
+/** Says that the review threads of a sandbox are worth another look. */
+export function moveThreads(id: string): void {
+  threadsMoved.set((now) => ({ ...now, [id]: (now[id] ?? 0) + 1 }));
 }
 
 function tellPort(id: string, event: Envelope): void {
@@ -239,6 +249,7 @@ export function followSandboxes(): () => void {
       soon('team', loadTeam);
       soon('approvals', loadApprovals);
       soon('inbox', loadInbox);
+      for (const { sandbox_id: id } of sandboxes.get() ?? []) moveThreads(id);
       for (const id of Object.keys(terminals.get())) {
         // eslint-disable-next-line words/written -- a key, which nobody reads
         soon(`terminals ${id}`, () => loadTerminals(id));

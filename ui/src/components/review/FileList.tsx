@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from 'react';
 import { t } from '../../language/t';
-import type { Comment } from './comments';
+import { isAbout, type ReviewThread } from './threads';
 import { sizesOf } from './ImagePair';
 import type { ChangedFile } from './reviews';
 import { visible } from '../../unseen';
@@ -11,7 +11,9 @@ interface FileListProps {
   readonly files: readonly ChangedFile[];
   readonly chosen: string | null;
   readonly isSeen: (file: ChangedFile) => boolean;
-  readonly comments: readonly Comment[];
+  /** The repository that the files are of, by its number. */
+  readonly repo: number;
+  readonly threads: readonly ReviewThread[];
   readonly onChoose: (path: string) => void;
 }
 
@@ -25,7 +27,7 @@ const LETTERS: Readonly<Record<ChangedFile['kind'], string>> = {
   unmerged: 'U',
 };
 
-export function FileList({ files, chosen, isSeen, comments, onChoose }: FileListProps) {
+export function FileList({ files, chosen, isSeen, repo, threads, onChoose }: FileListProps) {
   return (
     <nav className="review-files" aria-label={t`Changed files`}>
       <ul>
@@ -39,7 +41,7 @@ export function FileList({ files, chosen, isSeen, comments, onChoose }: FileList
                 file={file}
                 chosen={file.path === chosen}
                 seen={isSeen(file)}
-                comments={comments.filter(({ path }) => path === file.path).length}
+                comments={openThreads(threads, repo, file)}
                 onChoose={onChoose}
               />
             </li>
@@ -91,6 +93,14 @@ function FileButton({ file, chosen, seen, comments, onChoose }: FileButtonProps)
       {seen && <span className="review-tick">{t`seen`}</span>}
     </button>
   );
+}
+
+function openThreads(
+  threads: readonly ReviewThread[],
+  repo: number,
+  { path, old_path: old }: ChangedFile,
+): number {
+  return threads.filter((one) => one.resolved === null && isAbout(one, repo, path, old)).length;
 }
 
 const folderOf = (path: string): string =>

@@ -1,12 +1,12 @@
 /** One changed file: its head, and its lines or why there are none. */
 
-import { useMemo } from 'react';
 import { t } from '../../language/t';
 import { announce, notifyFailure } from '../../state/announce';
 import { Confirm } from '../parts/Dialog';
-import { removeComments, type Comment } from './comments';
+import { usePlaces, type ReviewThread } from './threads';
 import type { SideWords } from './diff/conflicts';
 import { DiffView } from './diff/DiffView';
+import { useThreadActs } from './diff/ThreadRow';
 import type { Look } from './look';
 import { reviews, type ChangedFile, type Compared, type Hunk } from './reviews';
 import { type FileDiff } from './diff/rows';
@@ -29,7 +29,7 @@ interface FilePaneProps {
   /** The names of the sides of a conflict, where the repository is in one. */
   readonly sides: SideWords | null;
   readonly lines: Lines;
-  readonly comments: readonly Comment[];
+  readonly threads: readonly ReviewThread[];
   readonly seen: boolean;
   readonly onSeen: () => void;
   readonly onSave: (words: string) => void;
@@ -81,11 +81,9 @@ interface FileBodyProps extends FilePaneProps {
 
 /** The lines of a file, its pictures, or why there is neither. */
 function FileBody(props: FileBodyProps) {
-  const { id, compared, file, look, lines, comments, diff, problem } = props;
-  const here = useMemo(
-    () => comments.filter((one) => one.path === file.path),
-    [comments, file.path],
-  );
+  const { id, compared, file, look, lines, diff, problem } = props;
+  const placed = usePlaces(id, compared, file, props.threads);
+  const acts = useThreadActs(id);
   if (file.binary && isImage(file.path)) {
     return <ImagePair key={file.digest} {...{ id, file }} repo={compared.repo} base={props.base} />;
   }
@@ -101,13 +99,13 @@ function FileBody(props: FileBodyProps) {
       file={diff}
       split={look.split}
       sides={file.kind === 'unmerged' ? props.sides : null}
-      comments={here}
+      threads={placed}
       editing={lines.editing}
       cursor={lines.cursor}
       onRows={lines.onRows}
       onEdit={props.works ? lines.setEditing : null}
       onSave={props.onSave}
-      onRemove={(comment) => removeComments(id, [comment])}
+      acts={acts}
       onDiscard={props.discards && look.blanks ? props.onAsk : null}
     />
   );

@@ -17,7 +17,7 @@ const KEYS = worded<Named>(() => [
 
 /** Those of whoever changes something. */
 const WORK_KEYS = worded<Named>(() => [
-  [['c'], t`comment on the line, or reword the comment`],
+  [['c'], t`comment on the line, or answer the thread`],
   [['x'], t`discard the change, after a question; before any line is chosen the file`],
   [['Ctrl+Enter'], t`send the comments: when the agent is done, at once where it does not work`],
   [['Ctrl+Shift+Enter'], t`send the comments now`],

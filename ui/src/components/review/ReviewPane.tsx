@@ -11,7 +11,6 @@ import { roomForConflict, roomForDiff, useMatches } from '../../state/screen';
 import { useRights } from '../../state/team/useRights';
 import { panelOf } from '../parts/TabList';
 import { ConflictNote } from '../work/ConflictNote';
-import { addComment, rewordComment } from './comments';
 import { CommentBar, useOutbox } from './CommentBar';
 import { sideWords, type SideWords } from './diff/conflicts';
 import { FileList } from './FileList';
@@ -21,7 +20,8 @@ import type { ChangedFile, Compared } from './reviews';
 import { onKeys, ReviewKeys } from './ReviewKeys';
 import { ReviewTools } from './ReviewTools';
 import { loadSeen, markSeen } from './seen';
-import { useLines } from './diff/useLines';
+import { threads as acts, useThreads, type ReviewThread } from './threads';
+import { useLines, type Editing } from './diff/useLines';
 import { useChanges } from './useReview';
 import '../../styles/review.css';
 
@@ -35,12 +35,13 @@ export default function ReviewPane({ sandbox }: { readonly sandbox: Sandbox }) {
   });
   const [chosenLook, setChosenLook] = useState<LookChoice>({ split: null, blanks: true });
   const { repo, against, checkpoint } = compared;
+  const threads = useThreads(sandbox.sandbox_id);
   // The choice that is made by keys keeps the keyboard: the next ones are meant for it.
   const chosenByRef = useRef<string | null>(null);
   return (
     <Review
       key={`${repo} ${against} ${checkpoint}`}
-      {...{ sandbox, compared, chosenLook, chosenByRef }}
+      {...{ sandbox, compared, chosenLook, chosenByRef, threads }}
       onCompare={setCompared}
       onLook={(chosen) => setChosenLook((now) => ({ ...now, ...chosen }))}
     />
@@ -49,6 +50,7 @@ export default function ReviewPane({ sandbox }: { readonly sandbox: Sandbox }) {
 
 interface ReviewProps {
   readonly sandbox: Sandbox;
+  readonly threads: readonly ReviewThread[];
   readonly compared: Compared;
   readonly chosenLook: LookChoice;
   /** The label of the choice that had the keyboard before this comparison. */
@@ -58,7 +60,7 @@ interface ReviewProps {
 }
 
 function Review(props: ReviewProps) {
-  const { sandbox, compared, chosenLook, chosenByRef, onLook } = props;
+  const { sandbox, compared, chosenLook, chosenByRef, threads, onLook } = props;
   const id = sandbox.sandbox_id;
   const box = useRef<HTMLDivElement>(null);
   const live = isLive(sandbox);
@@ -67,7 +69,7 @@ function Review(props: ReviewProps) {
   const { file, choose, step } = useChosen(files);
   const { isSeen, mark } = useSeen(id);
   const lines = useLines(file?.path ?? '');
-  const outbox = useOutbox(sandbox);
+  const outbox = useOutbox(sandbox, threads);
   const { works } = useRights(id);
   const edits = live && works;
   const sides = useSides(sandbox, compared.repo);
@@ -103,11 +105,14 @@ function Review(props: ReviewProps) {
     u: () => onLook({ split: false }),
     '?': () => setHelp(true),
   });
-  const onSave = (words: string): void => {
+  const saving = useRef(false);
+  const onSave = async (words: string): Promise<void> => {
     const { editing } = lines;
-    if (editing === null || file === null) return;
-    if (editing.comment === undefined) addComment(id, { ...editing, path: file.path }, words);
-    else rewordComment(id, editing.comment.id, words);
+    if (editing === null || file === null || saving.current) return;
+    saving.current = true;
+    const saved = await save(id, { repo: compared.repo, path: file.path }, editing, words);
+    saving.current = false;
+    if (!saved) return;
     lines.setEditing(null);
     box.current?.focus({ preventScroll: true });
   };
@@ -124,16 +129,16 @@ function Review(props: ReviewProps) {
           <FileList
             files={files}
             chosen={file.path}
-            comments={outbox.list}
-            {...{ isSeen }}
+            repo={compared.repo}
+            {...{ isSeen, threads }}
             onChoose={choose}
           />
           <FilePane
             key={file.path}
-            {...{ id, works, edits, compared, file, look, lines, sides, onSave, asked }}
+            {...{ id, works, edits, compared, file, look, lines, sides, asked, threads }}
+            onSave={(words) => void onSave(words)}
             base={changes?.base ?? null}
             onAsk={setAsked}
-            comments={outbox.list}
             seen={isSeen(file)}
             onSeen={() => mark(file)}
           />
@@ -143,6 +148,19 @@ function Review(props: ReviewProps) {
       {help && <ReviewKeys works={works} onClose={() => setHelp(false)} />}
     </div>
   );
+}
+
+/** Saves what was written: as a new thread, an answer, or other words of a remark. */
+function save(
+  id: string,
+  at: { readonly repo: number; readonly path: string },
+  { thread, remark, side, line, text }: Editing,
+  words: string,
+): Promise<boolean> {
+  if (thread === undefined) return acts.open(id, { ...at, side, line, lines: [text] }, words);
+  return remark === undefined
+    ? acts.reply(id, thread, words)
+    : acts.reword(id, thread, remark, words);
 }
 
 /** The names of the sides of the conflict that the repository is in; the same while it lasts. */

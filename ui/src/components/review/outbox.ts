@@ -1,24 +1,16 @@
-/** Sends collected comments: now, or by itself when the agent's turn ends. */
+/** Sends review threads to an agent: now, or by itself when the agent's turn ends. */
 
-import { api } from '../../api/client';
+import { Problem } from '../../api/call';
 import type { SandboxAgent } from '../../api/types';
 import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { agentsOf } from '../../state/attention/agents';
 import { sandboxes } from '../../state/sandboxes';
 import { team } from '../../state/team/team';
-import {
-  collectedOf,
-  comments,
-  forgetComments,
-  isCommentKey,
-  promptOf,
-  queueComments,
-  removeComments,
-  restoreComments,
-} from './comments';
+import { isQueueKey, queued, queueThreads, restoreQueue } from './queue';
+import { listThreads, threads, type ReviewThread } from './threads';
 
-/** What becomes of comments that are kept for an agent. One that is not known may come back. */
+/** What becomes of threads that are kept for an agent. One that is not known may come back. */
 export function fateOf(agent: SandboxAgent | undefined): 'wait' | 'send' | 'release' {
   switch (agent?.status.status) {
     case undefined:
@@ -34,30 +26,34 @@ export function fateOf(agent: SandboxAgent | undefined): 'wait' | 'send' | 'rele
   }
 }
 
-/** Sends all comments of a sandbox to an agent; those that fail to arrive stay. */
-export async function sendComments(
+/** Sends threads to an agent; those that fail to arrive stay unsent. */
+export async function sendThreads(
   sandbox: string,
   agent: { readonly id: string; readonly agent: string },
+  list: readonly ReviewThread[],
 ): Promise<void> {
-  const { list } = collectedOf(comments.get(), sandbox);
-  queueComments(sandbox, null);
+  queueThreads(sandbox, null);
   try {
-    await api.ask(sandbox, agent.id, promptOf(list));
-    removeComments(sandbox, list);
+    await threads.send(sandbox, agent.id, list.slice(0, MAX_SENT));
     notify(t`The comments were sent to ${agent.agent}.`);
   } catch (reason) {
+    // Another page, or another person, was faster.
+    if (reason instanceof Problem && reason.code === 'nothing_to_send') return;
     notifyFailure(t`The comments were not sent, and are kept`)(reason);
   }
 }
 
-/** Watches the agents for which comments are kept, until the returned function is called. */
-export function followComments(): () => void {
+/** The most threads that one request sends. */
+const MAX_SENT = 100;
+
+/** Watches the agents for which threads are kept, until the returned function is called. */
+export function followQueue(): () => void {
   const onStorage = ({ key }: StorageEvent): void => {
-    if (isCommentKey(key)) restoreComments();
+    if (isQueueKey(key)) restoreQueue();
   };
-  restoreComments();
+  restoreQueue();
   window.addEventListener('storage', onStorage);
-  const stops = [sandboxes.subscribe(look), comments.subscribe(look)];
+  const stops = [sandboxes.subscribe(look), queued.subscribe(look)];
   look();
   return () => {
     window.removeEventListener('storage', onStorage);
@@ -68,46 +64,32 @@ export function followComments(): () => void {
 function look(): void {
   const list = sandboxes.get();
   if (list === null) return;
-  const known = new Set(list.map((one) => one.sandbox_id));
-  // Those of another organization's sandboxes wait until their person is back there.
-  if ((team.get()?.all.length ?? 1) === 1) forgetComments(known);
-  for (const sandbox of list) {
-    const id = sandbox.sandbox_id;
-    const { queuedFor } = collectedOf(comments.get(), id);
-    if (queuedFor === null) continue;
-    const agent = agentsOf(sandbox).find((one) => one.id === queuedFor);
+  const known = new Map(list.map((one) => [one.sandbox_id, one]));
+  for (const [id, kept] of Object.entries(queued.get())) {
+    const sandbox = known.get(id);
+    if (sandbox === undefined) {
+      // Those of another organization's sandboxes wait until their person is back there.
+      if ((team.get()?.all.length ?? 1) === 1) queueThreads(id, null);
+      continue;
+    }
+    const agent = agentsOf(sandbox).find((one) => one.id === kept);
     const fate = fateOf(agent);
     if (fate === 'release') {
-      queueComments(id, null);
+      queueThreads(id, null);
       notify(
         t`${sandbox.name}: the agent ended before it got your comments. They are kept.`,
         'bad',
       );
-    } else if (fate === 'send' && agent !== undefined) void sendOnce(id, agent);
+    } else if (fate === 'send' && agent !== undefined) void sendQueued(id, agent);
   }
 }
 
-const sending = new Set<string>();
-
-/** Sends what is queued, from one of this person's tabs only. */
-async function sendOnce(id: string, agent: SandboxAgent): Promise<void> {
-  if (sending.has(id)) return;
-  sending.add(id);
+async function sendQueued(id: string, agent: SandboxAgent): Promise<void> {
+  queueThreads(id, null);
   try {
-    await alone(`atoll.comments.${id}`, async () => {
-      restoreComments();
-      if (collectedOf(comments.get(), id).queuedFor === agent.id) await sendComments(id, agent);
-    });
-  } finally {
-    sending.delete(id);
+    const unsent = (await listThreads(id)).filter((one) => one.unsent);
+    if (unsent.length > 0) await sendThreads(id, agent, unsent);
+  } catch (reason) {
+    notifyFailure(t`The comments were not sent, and are kept`)(reason);
   }
-}
-
-/** Runs `work` unless another tab is at it; browsers have locks on secure pages only. */
-async function alone(name: string, work: () => Promise<void>): Promise<void> {
-  const locks = (navigator as { readonly locks?: LockManager }).locks;
-  if (locks === undefined) return work();
-  await locks.request(name, { ifAvailable: true }, async (lock) => {
-    if (lock !== null) await work();
-  });
 }

@@ -3,7 +3,7 @@
 import { call, sandboxAt } from '../../api/call';
 import type { Schemas } from '../../api/types';
 import { t } from '../../language/t';
-import { addComment } from './comments';
+import { threads } from './threads';
 
 export type Pull = Schemas['PullRequestView'];
 export type DiscussedPull = Schemas['DiscussedPullView'];
@@ -41,6 +41,4 @@ export const pulls = {
 
 /** Puts a comment among those that the person sends to an agent. */
 export function collect(sandbox: string, { path, line, text, author }: ForgeComment): void {
-  const place = { path: path ?? '', side: 'new', line: line ?? 0, text: '' } as const;
-  addComment(sandbox, place, t`${author} wrote on the pull request: ${text}`);
-}
+XX}

@@ -3,7 +3,7 @@
 import { memo, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { t } from '../../../language/t';
 import { coloured, commentOf } from './colours';
-import type { Comment } from '../comments';
+import type { PlacedThread } from '../threads';
 import type { Part, SideWords } from './conflicts';
 import {
   HEIGHTS,
@@ -17,6 +17,7 @@ import {
   type Row,
 } from './rows';
 import { visible } from '../../../unseen';
+import { ThreadRow, type ThreadActs } from './ThreadRow';
 import type { Editing } from './useLines';
 
 interface DiffViewProps {
@@ -24,7 +25,7 @@ interface DiffViewProps {
   readonly split: boolean;
   /** The names of the sides of a file in conflict. */
   readonly sides?: SideWords | null;
-  readonly comments: readonly Comment[];
+  readonly threads: readonly PlacedThread[];
   readonly editing: Editing | null;
   /** The row the keyboard is at. */
   readonly cursor: number;
@@ -32,17 +33,18 @@ interface DiffViewProps {
   /** Begins or ends a comment; null where this person makes none. */
   readonly onEdit: ((at: Editing | null) => void) | null;
   readonly onSave: (words: string) => void;
-  readonly onRemove: (comment: Comment) => void;
+  /** What this person does with threads; null for whoever only reads. */
+  readonly acts: ThreadActs | null;
   /** Discards a hunk, by its place in the file; null where that is not possible. */
   readonly onDiscard: ((hunk: number) => void) | null;
 }
 
 export function DiffView(props: DiffViewProps) {
-  const { file, split, sides = null, comments, editing, cursor, onRows } = props;
+  const { file, split, sides = null, threads, editing, cursor, onRows } = props;
   const box = useRef<HTMLDivElement>(null);
   const rows = useMemo(
-    () => rowsOf(file, split, { comments, editing }, sides !== null),
-    [file, split, comments, editing, sides],
+    () => rowsOf(file, split, { threads, editing }, sides !== null),
+    [file, split, threads, editing, sides],
   );
   const offsets = useMemo(() => offsetsOf(rows), [rows]);
   const widest = useMemo(() => widestOf(rows), [rows]);
@@ -74,11 +76,11 @@ export function DiffView(props: DiffViewProps) {
               here={from + i === cursor}
               colours={colours}
               sides={sides}
-              words={row.kind === 'editor' ? (editing?.comment?.words ?? '') : ''}
+              editing={row.kind === 'editor' ? editing : null}
               {...{
                 onEdit: props.onEdit,
                 onSave: props.onSave,
-                onRemove: props.onRemove,
+                acts: props.acts,
                 onDiscard: props.onDiscard,
               }}
             />
@@ -123,16 +125,16 @@ interface RowProps {
   readonly here: boolean;
   readonly colours: RegExp | null;
   readonly sides: SideWords | null;
-  /** What an editor begins with. */
-  readonly words: string;
+  /** What an editor is for. */
+  readonly editing: Editing | null;
   readonly onEdit: DiffViewProps['onEdit'];
   readonly onSave: (words: string) => void;
-  readonly onRemove: (comment: Comment) => void;
+  readonly acts: ThreadActs | null;
   readonly onDiscard: ((hunk: number) => void) | null;
 }
 
 const RowView = memo(function RowView(props: RowProps) {
-  const { row, here, colours, words, onEdit, onSave, onRemove, onDiscard } = props;
+  const { row, here, colours, onEdit, onSave, onDiscard } = props;
   const mark = here ? ' diff-here' : '';
   switch (row.kind) {
     case 'hunk':
@@ -164,28 +166,10 @@ const RowView = memo(function RowView(props: RowProps) {
           <HalfRow line={row.right} half="right" of={row.of} {...{ colours, onEdit }} />
         </div>
       );
-    case 'comment':
-      return (
-        <div className={`diff-comment${mark}`}>
-          <p>{row.comment.words}</p>
-          <button
-            type="button"
-            className="button button-small"
-            onClick={() => onEdit?.({ ...row.comment, comment: row.comment })}
-          >
-            {t`Edit`}
-          </button>
-          <button
-            type="button"
-            className="button button-small"
-            onClick={() => onRemove(row.comment)}
-          >
-            {t`Remove`}
-          </button>
-        </div>
-      );
+    case 'thread':
+      return <ThreadRow {...{ row, mark, onEdit }} acts={props.acts} />;
     case 'editor':
-      return <Editor {...{ words, onSave }} onCancel={() => onEdit?.(null)} />;
+      return <Editor editing={props.editing} onSave={onSave} onCancel={() => onEdit?.(null)} />;
   }
 });
 
@@ -312,12 +296,14 @@ function Code({ line, colours }: { readonly line: Line; readonly colours: RegExp
 }
 
 interface EditorProps {
-  readonly words: string;
+  readonly editing: Editing | null;
   readonly onSave: (words: string) => void;
   readonly onCancel: () => void;
 }
 
-function Editor({ words: before, onSave, onCancel }: EditorProps) {
+function Editor({ editing, onSave, onCancel }: EditorProps) {
+  const before = editing?.remark?.text ?? '';
+  const answers = editing?.thread !== undefined && editing.remark === undefined;
   const [words, setWords] = useState(before);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus(), []);
@@ -340,13 +326,13 @@ function Editor({ words: before, onSave, onCancel }: EditorProps) {
         ref={field}
         aria-label={t`Comment`}
         maxLength={4000}
-        placeholder={t`What should the agent change here?`}
+        placeholder={answers ? t`Your answer` : t`What should change here?`}
         value={words}
         onChange={(event) => setWords(event.target.value)}
       />
       <div className="diff-editor-acts">
         <button type="submit" className="button button-small" disabled={words.trim() === ''}>
-          {before === '' ? t`Add comment` : t`Change comment`}
+          {answers ? t`Add answer` : before === '' ? t`Add comment` : t`Change comment`}
         </button>
         <button type="button" className="button button-small" onClick={onCancel}>
           {t`Cancel`}

@@ -2,7 +2,7 @@
 
 import type { Schemas } from '../../../api/types';
 import { visible } from '../../../unseen';
-import type { Comment } from '../comments';
+import type { PlacedThread, Remark, ReviewThread } from '../threads';
 import { gatherSides, sidesIn, type Marked, type Part, type Sides } from './conflicts';
 import type { Place } from '../look';
 
@@ -21,8 +21,15 @@ export type Row =
   | { readonly kind: 'side'; readonly part: Part; readonly marker: string }
   | { readonly kind: 'sides'; readonly ours: string; readonly theirs: string }
   | Pair
-  | { readonly kind: 'comment'; readonly comment: Comment }
+  | ThreadRowData
   | { readonly kind: 'editor' };
+
+/** A thread; one that is `lost` is about no line that is shown. */
+export interface ThreadRowData {
+  readonly kind: 'thread';
+  readonly placed: PlacedThread;
+  readonly lost: boolean;
+}
 
 /** Two lines beside each other: the old and the new one, or those of the sides of a conflict. */
 interface Pair {
@@ -32,15 +39,25 @@ interface Pair {
   readonly of: 'diff' | 'conflict';
 }
 
-export const HEIGHTS: Readonly<Record<Row['kind'], number>> = {
+export const HEIGHTS: Readonly<Record<Exclude<Row['kind'], 'thread'>, number>> = {
   hunk: 28,
   line: 20,
   side: 28,
   sides: 28,
   pair: 20,
-  comment: 68,
   editor: 132,
 };
+
+const THREAD = { resolved: 42, acts: 48, remark: 40, remarks: 3, lost: 24 };
+
+/** The height of a row. A thread has that of some remarks, and scrolls. */
+export function heightOf(row: Row): number {
+  if (row.kind !== 'thread') return HEIGHTS[row.kind];
+  const { remarks, resolved } = row.placed.thread;
+  const said = Math.min(remarks.length, THREAD.remarks) * THREAD.remark;
+  const lost = row.lost ? THREAD.lost : 0;
+  return lost + (resolved === null ? THREAD.acts + said : THREAD.resolved);
+}
 
 /** The place that a comment on this line belongs to. */
 export function placeOf(line: Line): Place | null {
@@ -49,8 +66,10 @@ export function placeOf(line: Line): Place | null {
 }
 
 interface Marks {
-  readonly comments: readonly Comment[];
-  readonly editing: (Place & { readonly comment?: Comment }) | null;
+  readonly threads: readonly PlacedThread[];
+  readonly editing:
+    | (Place & { readonly thread?: ReviewThread; readonly remark?: Remark })
+    | null;
 }
 
 /** The rows of a file; `split` puts the old side beside the new one, where both have lines. Of a file
@@ -64,7 +83,7 @@ export function rowsOf(
   const all = file.hunks.map(linesOf);
   const sides = conflict ? sidesIn(all.flat()) : [];
   let before = 0;
-  return file.hunks.flatMap((hunk, at): Row[] => {
+  const rows = file.hunks.flatMap((hunk, at): Row[] => {
     const range = `-${hunk.old_start},${hunk.old_lines} +${hunk.new_start},${hunk.new_lines}`;
     const words = `@@ ${range} @@ ${hunk.heading}`.trimEnd();
     const lines = all[at] ?? [];
@@ -80,6 +99,9 @@ export function rowsOf(
       ...shown.flatMap((row) => [row, ...after(row, marks)]),
     ];
   });
+  const found = new Set(rows.flatMap((row) => (row.kind === 'thread' ? [row.placed] : [])));
+  const lost = marks.threads.filter((placed) => !found.has(placed));
+  return [...lost.flatMap((placed) => threadRows(placed, marks, true)), ...rows];
 }
 
 const lineRow = (line: Line): Row => ({ kind: 'line', line, part: null });
@@ -160,15 +182,26 @@ function side(lines: readonly Line[], from: number, sign: string): readonly Line
   return lines.slice(from, to);
 }
 
-function after(row: Row, { comments, editing }: Marks): readonly Row[] {
+function after(row: Row, marks: Marks): readonly Row[] {
   const lines = row.kind === 'line' ? [row.line] : row.kind === 'pair' ? sidesOf(row) : [];
-  const here = lines.map(placeOf).filter((place) => place !== null);
-  const found = comments.filter(
-    (one) => one.id !== editing?.comment?.id && here.some((place) => same(place, one)),
-  );
-  const rows = found.map((comment): Row => ({ kind: 'comment', comment }));
-  const edited = editing !== null && here.some((place) => same(place, editing));
-  return edited ? [...rows, { kind: 'editor' }] : rows;
+  const { editing } = marks;
+  const rows = marks.threads
+    .filter(({ side, line }) => lines.some((one) => one[side] !== null && one[side] === line))
+    .flatMap((placed) => threadRows(placed, marks, false));
+  const opens =
+    editing !== null &&
+    editing.thread === undefined &&
+    lines.some((line) => isAt(editing, placeOf(line)));
+  return opens ? [...rows, { kind: 'editor' }] : rows;
+}
+
+const isAt = (place: Place, other: Place | null): boolean => other !== null && same(place, other);
+
+/** A thread, and after it the editor that answers it. */
+function threadRows(placed: PlacedThread, { editing }: Marks, lost: boolean): readonly Row[] {
+  const row: Row = { kind: 'thread', placed, lost };
+  const answered = editing?.thread?.thread_id === placed.thread.thread_id;
+  return answered ? [row, { kind: 'editor' }] : [row];
 }
 
 /** The different lines of a pair. */
@@ -197,7 +230,7 @@ function columnsOf(text: string): number {
 /** Where each row begins, and at last where all of them end, in pixels. */
 export function offsetsOf(rows: readonly Row[]): readonly number[] {
   let at = 0;
-  return [0, ...rows.map((row) => (at += HEIGHTS[row.kind]))];
+  return [0, ...rows.map((row) => (at += heightOf(row)))];
 }
 
 /** The rows between two heights: the first, and the one after the last. */

@@ -1,14 +1,16 @@
-/** Where the keyboard is in a file's diff, and the comment that is being written there. */
+/** Where the keyboard is in a file's diff, and the remark that is being written there. */
 
 import { useCallback, useMemo, useRef, useState } from 'react';
-import type { Comment } from '../comments';
+import type { Remark, ReviewThread } from '../threads';
 import type { Place } from '../look';
-import { placeOf, type Row } from './rows';
+import { placeOf, type Row, type ThreadRowData } from './rows';
 
-/** A comment that is being written; `comment` is the one that is reworded. */
+/** A remark that is being written: it opens a thread at a line, answers `thread`, or rewords
+ *  `remark` of it. */
 export interface Editing extends Place {
   readonly text: string;
-  readonly comment?: Comment;
+  readonly thread?: ReviewThread;
+  readonly remark?: Remark;
 }
 
 export interface Lines {
@@ -55,18 +57,27 @@ export function useLines(path: string): Lines {
 }
 
 function editingOf(row: Row | undefined): Editing | null {
-  if (row?.kind === 'comment') return { ...row.comment, comment: row.comment };
+  if (row?.kind === 'thread') return row.placed.thread.resolved === null ? answerTo(row) : null;
   if (row?.kind !== 'line' && row?.kind !== 'pair') return null;
   const line = row.kind === 'line' ? row.line : (row.right ?? row.left);
   const place = line === null ? null : placeOf(line);
   return line === null || place === null ? null : { ...place, text: line.text };
 }
 
+/** The editor that answers the thread of a row, or rewords a remark of it. */
+export function answerTo(
+  { placed: { thread, side, line } }: ThreadRowData,
+  remark?: Remark,
+): Editing {
+  const place = { side, line: line ?? 0, text: '', thread };
+  return remark === undefined ? place : { ...place, remark };
+}
+
 /** The next row that the keyboard stops at; the same when there is none. */
 export function nextLine(rows: readonly Row[], from: number, by: number): number {
   for (let at = from + by; at >= 0 && at < rows.length; at += by) {
     const kind = rows[at]?.kind;
-    if (kind === 'line' || kind === 'pair' || kind === 'comment') return at;
+    if (kind === 'line' || kind === 'pair' || kind === 'thread') return at;
   }
   return from;
 }
