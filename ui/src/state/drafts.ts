@@ -7,9 +7,9 @@ const KEPT = 100;
 
 const drafts = new Map<string, string>();
 
-/** The words begun at this place, and how to change them. */
-export function useDraft(place: string): [string, (text: string) => void] {
-  const [text, setText] = useState(() => drafts.get(place) ?? '');
+/** The words begun at this place, else `initial`, and how to change them. */
+export function useDraft(place: string, initial = ''): [string, (text: string) => void] {
+  const [text, setText] = useState(() => drafts.get(place) ?? initial);
   return [
     text,
     (next) => {

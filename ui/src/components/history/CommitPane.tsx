@@ -108,6 +108,7 @@ function Counts({ file }: { readonly file: FileDiff }) {
 }
 
 const nothing = (): void => undefined;
+const savesNothing = (): Promise<boolean> => Promise.resolve(false);
 
 function FileChange({ file }: { readonly file: FileDiff }) {
   const { old_path: old } = file;
@@ -123,13 +124,13 @@ function FileChange({ file }: { readonly file: FileDiff }) {
         <DiffView
           file={file}
           split={false}
-          comments={NO_COMMENTS}
+          threads={NO_THREADS}
           editing={null}
           cursor={-1}
           onRows={nothing}
           onEdit={null}
-          onSave={nothing}
-          onRemove={nothing}
+          onSave={savesNothing}
+          acts={null}
           onDiscard={null}
         />
       )}
@@ -137,4 +138,4 @@ function FileChange({ file }: { readonly file: FileDiff }) {
   );
 }
 
-const NO_COMMENTS: readonly never[] = [];
+const NO_THREADS: readonly never[] = [];

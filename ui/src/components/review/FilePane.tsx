@@ -6,7 +6,7 @@ import { Confirm } from '../parts/Dialog';
 import { usePlaces, type ReviewThread } from './threads';
 import type { SideWords } from './diff/conflicts';
 import { DiffView } from './diff/DiffView';
-import { useThreadActs } from './diff/ThreadRow';
+import type { ThreadActs } from './diff/ThreadRow';
 import type { Look } from './look';
 import { reviews, type ChangedFile, type Compared, type Hunk } from './reviews';
 import { type FileDiff } from './diff/rows';
@@ -30,9 +30,11 @@ interface FilePaneProps {
   readonly sides: SideWords | null;
   readonly lines: Lines;
   readonly threads: readonly ReviewThread[];
+  /** What this person does with threads; null for whoever only reads. */
+  readonly acts: ThreadActs | null;
   readonly seen: boolean;
   readonly onSeen: () => void;
-  readonly onSave: (words: string) => void;
+  readonly onSave: (words: string) => Promise<boolean>;
   /** What is to be discarded, if its person says yes: a hunk by its place, or the file. */
   readonly asked: number | 'file' | null;
   readonly onAsk: (asked: number | 'file' | null) => void;
@@ -83,7 +85,6 @@ interface FileBodyProps extends FilePaneProps {
 function FileBody(props: FileBodyProps) {
   const { id, compared, file, look, lines, diff, problem } = props;
   const placed = usePlaces(id, compared, file, props.threads);
-  const acts = useThreadActs(id);
   if (file.binary && isImage(file.path)) {
     return <ImagePair key={file.digest} {...{ id, file }} repo={compared.repo} base={props.base} />;
   }
@@ -101,11 +102,12 @@ function FileBody(props: FileBodyProps) {
       sides={file.kind === 'unmerged' ? props.sides : null}
       threads={placed}
       editing={lines.editing}
+      place={`${id} ${compared.repo} ${file.path}`}
       cursor={lines.cursor}
       onRows={lines.onRows}
       onEdit={props.works ? lines.setEditing : null}
       onSave={props.onSave}
-      acts={acts}
+      acts={props.acts}
       onDiscard={props.discards && look.blanks ? props.onAsk : null}
     />
   );

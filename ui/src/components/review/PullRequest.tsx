@@ -90,7 +90,7 @@ function Body({ at, live, task }: PullRequestProps) {
       const { pull } = asked;
       return (
         <>
-          {pull !== null && <Shown {...{ pull, sandbox }} onRetry={again} />}
+          {pull !== null && <Shown {...{ pull, at }} onRetry={again} />}
           {pull?.state !== 'open' && <NewPull {...{ at, live, task }} onOpened={again} />}
         </>
       );
@@ -123,11 +123,11 @@ const CHECKS = {
 
 interface ShownProps {
   readonly pull: DiscussedPull;
-  readonly sandbox: string;
+  readonly at: BranchPlace;
   readonly onRetry: () => void;
 }
 
-function Shown({ pull, sandbox, onRetry }: ShownProps) {
+function Shown({ pull, at, onRetry }: ShownProps) {
   const { checks, comments, number, url, title, state, draft, branch, base, commit } = pull;
   return (
     <div className="pull">
@@ -150,24 +150,29 @@ function Shown({ pull, sandbox, onRetry }: ShownProps) {
           ))}
         </ul>
       )}
-      <Comments list={comments} sandbox={sandbox} />
+      <Comments list={comments} at={at} />
     </div>
   );
 }
 
 function Comments({
   list,
-  sandbox,
+  at,
 }: {
   readonly list: readonly ForgeComment[];
-  readonly sandbox: string;
+  readonly at: BranchPlace;
 }) {
   const now = useStore(tick);
   const [taken, setTaken] = useState<readonly string[]>([]);
-  const take = (several: readonly ForgeComment[]): void => {
-    for (const one of several) collect(sandbox, one);
-    setTaken([...taken, ...several.map(({ id }) => id)]);
-    announce(t`It is among your comments. Send them below the diff.`);
+  const take = async (several: readonly ForgeComment[]): Promise<void> => {
+    const ids = several.map(({ id }) => id);
+    setTaken((now) => [...now, ...ids]);
+    const failed: string[] = [];
+    for (const one of several) if (!(await collect(at, one))) failed.push(one.id);
+    setTaken((now) => now.filter((id) => !failed.includes(id)));
+    if (failed.length < ids.length) {
+      announce(t`It is among the comments. Send them below the diff.`);
+    }
   };
   const left = list.filter(({ id }) => !taken.includes(id));
   if (list.length === 0) return <Empty icon="text">{t`Nobody has commented yet.`}</Empty>;
@@ -192,7 +197,7 @@ function Comments({
                 type="button"
                 className="button button-small"
                 disabled={taken.includes(one.id)}
-                onClick={() => take([one])}
+                onClick={() => void take([one])}
               >
                 {taken.includes(one.id) ? t`Taken` : t`To the agent`}
               </button>
@@ -202,7 +207,7 @@ function Comments({
         ))}
       </ul>
       {left.length > 1 && (
-        <button type="button" className="button" onClick={() => take(left)}>
+        <button type="button" className="button" onClick={() => void take(left)}>
           {t`All ${left.length} to the agent`}
         </button>
       )}

@@ -13,6 +13,7 @@ import { panelOf } from '../parts/TabList';
 import { ConflictNote } from '../work/ConflictNote';
 import { CommentBar, useOutbox } from './CommentBar';
 import { sideWords, type SideWords } from './diff/conflicts';
+import { useThreadActs } from './diff/ThreadRow';
 import { FileList } from './FileList';
 import { FilePane } from './FilePane';
 import type { Look, LookChoice } from './look';
@@ -20,7 +21,7 @@ import type { ChangedFile, Compared } from './reviews';
 import { onKeys, ReviewKeys } from './ReviewKeys';
 import { ReviewTools } from './ReviewTools';
 import { loadSeen, markSeen } from './seen';
-import { threads as acts, useThreads, type ReviewThread } from './threads';
+import { isAbout, threads as calls, useThreads, type ReviewThread } from './threads';
 import { useLines, type Editing } from './diff/useLines';
 import { useChanges } from './useReview';
 import '../../styles/review.css';
@@ -71,6 +72,7 @@ function Review(props: ReviewProps) {
   const lines = useLines(file?.path ?? '');
   const outbox = useOutbox(sandbox, threads);
   const { works } = useRights(id);
+  const acts = useThreadActs(id);
   const edits = live && works;
   const sides = useSides(sandbox, compared.repo);
   const look = useLook(chosenLook, sides, file);
@@ -105,16 +107,21 @@ function Review(props: ReviewProps) {
     u: () => onLook({ split: false }),
     '?': () => setHelp(true),
   });
+  const openerOf = (thread: ReviewThread): (() => void) | null => {
+    const about = files.find((one) => isAbout(thread, compared.repo, one.path, one.old_path));
+    return about === undefined ? null : () => choose(about.path);
+  };
   const saving = useRef(false);
-  const onSave = async (words: string): Promise<void> => {
+  const onSave = async (words: string): Promise<boolean> => {
     const { editing } = lines;
-    if (editing === null || file === null || saving.current) return;
+    if (editing === null || file === null || saving.current) return false;
     saving.current = true;
     const saved = await save(id, { repo: compared.repo, path: file.path }, editing, words);
     saving.current = false;
-    if (!saved) return;
+    if (!saved) return false;
     lines.setEditing(null);
     box.current?.focus({ preventScroll: true });
+    return true;
   };
   return (
     <div ref={box} className="review" tabIndex={-1} onKeyDown={onKeyDown} {...panelOf('changes')}>
@@ -135,8 +142,8 @@ function Review(props: ReviewProps) {
           />
           <FilePane
             key={file.path}
-            {...{ id, works, edits, compared, file, look, lines, sides, asked, threads }}
-            onSave={(words) => void onSave(words)}
+            {...{ id, works, edits, compared, file, look, lines, sides, asked, threads, acts }}
+            onSave={onSave}
             base={changes?.base ?? null}
             onAsk={setAsked}
             seen={isSeen(file)}
@@ -144,7 +151,7 @@ function Review(props: ReviewProps) {
           />
         </div>
       )}
-      <CommentBar sandboxId={id} {...{ outbox, works }} onOpen={choose} />
+      <CommentBar sandboxId={id} {...{ outbox, acts }} openerOf={openerOf} />
       {help && <ReviewKeys works={works} onClose={() => setHelp(false)} />}
     </div>
   );
@@ -157,10 +164,10 @@ function save(
   { thread, remark, side, line, text }: Editing,
   words: string,
 ): Promise<boolean> {
-  if (thread === undefined) return acts.open(id, { ...at, side, line, lines: [text] }, words);
+  if (thread === undefined) return calls.open(id, { ...at, side, line, lines: [text] }, words);
   return remark === undefined
-    ? acts.reply(id, thread, words)
-    : acts.reword(id, thread, remark, words);
+    ? calls.reply(id, thread, words)
+    : calls.reword(id, thread, remark, words);
 }
 
 /** The names of the sides of the conflict that the repository is in; the same while it lasts. */

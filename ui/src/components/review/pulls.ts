@@ -39,6 +39,16 @@ export const pulls = {
   },
 };
 
-/** Puts a comment among those that the person sends to an agent. */
-export function collect(sandbox: string, { path, line, text, author }: ForgeComment): void {
-XX}
+/** Opens a thread about a comment of a branch's pull request. Returns whether that succeeded. Its
+ *  text names its line: the file may have other lines by now. */
+export function collect(
+  { sandbox, repo }: BranchPlace,
+  { path, line, text, author }: ForgeComment,
+): Promise<boolean> {
+  const said =
+    line === null || path === null
+      ? t`${author} wrote on the pull request: ${text}`
+      : t`${author} wrote on the pull request, at line ${line}: ${text}`;
+  const place = { repo, path: path ?? '', side: 'new', line: 0, lines: [] } as const;
+  return threads.open(sandbox, place, said);
+}

@@ -1,20 +1,5 @@
 import { beforeEach, expect, test, vi } from 'vitest';
-import { api } from '../../api/client';
-import type { Sandbox, SandboxAgent } from '../../api/types';
-import { sandboxes } from '../../state/sandboxes';
 import { coloured, commentOf } from './diff/colours';
-import {
-  addComment,
-  collectedOf,
-  comments,
-  promptOf,
-  queueComments,
-  removeComments,
-  restoreComments,
-  rewordComment,
-} from './comments';
-import { fateOf, followComments } from './outbox';
-import { collect } from './pulls';
 import { offsetsOf, rowsOf, widestOf, windowOf, type FileDiff, type Row } from './diff/rows';
 import { visible } from '../../unseen';
 import { loadSeen, markSeen } from './seen';
@@ -38,7 +23,7 @@ const FILE: FileDiff = {
     },
   ],
 };
-const NO_MARKS = { comments: [], editing: null };
+const NO_MARKS = { threads: [], editing: null };
 
 beforeEach(() => {
   const kept = new Map<string, string>();
@@ -106,28 +91,6 @@ test('a missing newline is marked on the side that lacks it', () => {
   ]);
 });
 
-test('comments and the editor follow their line', () => {
-  const base = { id: 1, path: 'a.py', text: 'deux', words: 'why?' };
-  const marks = {
-    comments: [{ ...base, side: 'new', line: 2 } as const],
-    editing: { side: 'old', line: 2 } as const,
-  };
-  const kinds = rowsOf(FILE, false, marks).map(({ kind }) => kind);
-  expect(kinds).toEqual([
-    'hunk',
-    'line',
-    'line',
-    'editor',
-    'line',
-    'line',
-    'comment',
-    'line',
-    'line',
-  ]);
-  const split = rowsOf(FILE, true, marks).map(({ kind }) => kind);
-  expect(split.slice(2, 5)).toEqual(['pair', 'comment', 'editor']);
-});
-
 test('the widest line of both sides counts as it is shown', () => {
   const [hunk] = FILE.hunks;
   if (hunk === undefined) throw new Error('no hunk');
@@ -152,112 +115,6 @@ test('only rows around the window are drawn', () => {
 test('characters that show nothing are spelled out', () => {
   expect(visible('a\u001b[2J\tb\u202ec')).toBe('a\\u{1b}[2J\tb\\u{202e}c');
   expect(visible('rm\u115f\u034f')).toBe('rm\\u{115f}\\u{34f}');
-});
-
-test('comments become one prompt without control characters', () => {
-  addComment('sb', { path: 'b.py', side: 'new', line: 3, text: ' x\u001b[2J = 1' }, ' use y ');
-  addComment('sb', { path: 'a.py', side: 'old', line: 9, text: 'gone' }, 'keep it\nplease');
-  const all = collectedOf(comments.get(), 'sb').list;
-  expect(promptOf(all)).toBe(
-    'Please address these 2 review comments on your changes.\n\n' +
-      'a.py:9 (a line that was removed)\n> gone\nkeep it\nplease\n\nb.py:3\n> x [2J = 1\nuse y',
-  );
-  removeComments('sb', all.slice(0, 1));
-  expect(collectedOf(comments.get(), 'sb').list).toHaveLength(1);
-});
-
-test('comments of a pull request say who wrote them, and about what', () => {
-  comments.set({});
-  const comment = {
-    id: 'x',
-    author: 'ada',
-    at: '',
-    text: 'Why\u001b two?',
-    path: null,
-    line: null,
-  };
-  collect('sb', comment);
-  collect('sb', { ...comment, path: 'a.py', line: 3 });
-  expect(promptOf(collectedOf(comments.get(), 'sb').list)).toBe(
-    'Please address these 2 review comments on your changes.\n\n' +
-      'The whole\nada wrote on the pull request: Why  two?\n\n' +
-      'a.py:3\nada wrote on the pull request: Why  two?',
-  );
-});
-
-test('comments outlast the page, reworded and queued', () => {
-  const place = { path: 'a.py', side: 'new', line: 3, text: 'x' } as const;
-  comments.set({});
-  addComment('sb', place, 'one');
-  addComment('sb', { ...place, line: 4 }, 'two');
-  const before = collectedOf(comments.get(), 'sb').list;
-  rewordComment('sb', 1, ' better ');
-  queueComments('sb', 't_1');
-  comments.set({});
-  restoreComments();
-  const { list, queuedFor } = collectedOf(comments.get(), 'sb');
-  expect(list.map(({ id, words }) => [id, words])).toEqual([
-    [1, 'better'],
-    [2, 'two'],
-  ]);
-  expect(queuedFor).toBe('t_1');
-  // What was reworded while the prompt was under way was not sent, and stays.
-  removeComments('sb', before);
-  expect(collectedOf(comments.get(), 'sb').list).toHaveLength(1);
-  removeComments('sb', collectedOf(comments.get(), 'sb').list);
-  expect(collectedOf(comments.get(), 'sb').queuedFor).toBeNull();
-  localStorage.setItem('atoll.comments.sb', '{"list": [{"id": "evil"}, 3], "queuedFor": 7}');
-  localStorage.setItem('atoll.comments.other', '[');
-  restoreComments();
-  expect(comments.get()).toEqual({ sb: { list: [], queuedFor: null } });
-});
-
-test('queued comments wait for the end of the turn', () => {
-  const agent = (status: string) =>
-    ({ id: 't_1', agent: 'codex', mode: 'tui', status: { status } }) as SandboxAgent;
-  expect(fateOf(undefined)).toBe('wait');
-  expect(['working', 'needs_you'].map((one) => fateOf(agent(one)))).toEqual(['wait', 'wait']);
-  expect(['done', 'idle', 'failed', 'stopped'].map((one) => fateOf(agent(one)))).toEqual([
-    'send',
-    'send',
-    'send',
-    'release',
-  ]);
-});
-
-test('queued comments are sent once when the turn ends', async () => {
-  vi.stubGlobal('window', { addEventListener: vi.fn(), removeEventListener: vi.fn(), setTimeout });
-  vi.stubGlobal('navigator', {});
-  const ask = vi.spyOn(api, 'ask').mockResolvedValue({} as never);
-  const boxed = (status: string) =>
-    [
-      {
-        sandbox_id: 'sb',
-        name: 'box',
-        agents: [{ id: 't_1', agent: 'codex', status: { status } }],
-      },
-    ] as unknown as readonly Sandbox[];
-  comments.set({});
-  addComment('sb', { path: 'a', side: 'new', line: 1, text: 'x' }, 'why?');
-  queueComments('sb', 't_1');
-  sandboxes.set(boxed('working'));
-  const stop = followComments();
-  expect(ask).not.toHaveBeenCalled();
-  sandboxes.set(boxed('done'));
-  sandboxes.set(boxed('idle'));
-  await vi.waitFor(() => expect(collectedOf(comments.get(), 'sb').list).toHaveLength(0));
-  expect(ask.mock.calls).toEqual([
-    ['sb', 't_1', 'Please address this review comment on your changes.\n\na:1\n> x\nwhy?'],
-  ]);
-  ask.mockRejectedValue(new Error('gone'));
-  addComment('sb', { path: 'a', side: 'new', line: 1, text: 'x' }, 'again');
-  queueComments('sb', 't_1');
-  await vi.waitFor(() => expect(collectedOf(comments.get(), 'sb').queuedFor).toBeNull());
-  expect(collectedOf(comments.get(), 'sb').list).toHaveLength(1);
-  // They go with their sandbox.
-  sandboxes.set([]);
-  expect(localStorage.getItem('atoll.comments.sb')).toBeNull();
-  stop();
 });
 
 test('the keyboard goes from change to change', () => {

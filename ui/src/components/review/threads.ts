@@ -8,6 +8,7 @@ import { notifyFailure } from '../../state/announce';
 import { moveThreads, threadsMoved } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import type { Place } from './look';
+import { showOnceAnswered } from './retry';
 import type { ChangedFile, Compared } from './reviews';
 
 export type ReviewThread = Schemas['ReviewThreadView'];
@@ -89,12 +90,10 @@ export function useThreads(id: string): readonly ReviewThread[] {
   const [list, setList] = useState<readonly ReviewThread[]>([]);
   useEffect(() => {
     let gone = false;
-    // A failure is no news: the mark of the connection says that the page is cut off.
-    listThreads(id).then(
-      (now) => {
-        if (!gone) setList(now);
-      },
-      () => undefined,
+    void showOnceAnswered(
+      () => listThreads(id),
+      setList,
+      () => gone,
     );
     return () => {
       gone = true;
@@ -120,11 +119,10 @@ export function usePlaces(
   useEffect(() => {
     let gone = false;
     if (ids === '') return;
-    placesOf(id, compared, path, old).then(
-      (found) => {
-        if (!gone) setPlaces(found);
-      },
-      () => undefined,
+    void showOnceAnswered(
+      () => placesOf(id, compared, path, old),
+      setPlaces,
+      () => gone,
     );
     return () => {
       gone = true;

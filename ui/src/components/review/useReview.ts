@@ -1,17 +1,16 @@
 /** The changes of a sandbox as they are now, and the diff of one file. */
 
 import { useEffect, useState } from 'react';
-import { Problem } from '../../api/call';
 import { t } from '../../language/t';
 import { reviews, type ChangedFile, type Changes, type Compared } from './reviews';
 import type { FileDiff } from './diff/rows';
+import { passes, pause } from './retry';
 
 export interface Loaded<T> {
   readonly value: T | null;
   readonly problem: string | null;
 }
 
-const PAUSE_MS = 3000;
 const EMPTY = { value: null, problem: null };
 
 /** Follows the changes; while the sandbox does not run they are read once. */
@@ -96,15 +95,8 @@ const withoutLines = (path: string): FileDiff => ({
   hunks: [],
 });
 
-/** Whether a failure may be over soon: of the connection, or of the server. */
-function passes(reason: unknown): boolean {
-  return reason instanceof Problem && (reason.status === 0 || reason.status >= 500);
-}
-
 const wordsOf = (reason: unknown): string =>
   reason instanceof Error ? reason.message : t`The changes could not be read.`;
-
-const pause = (): Promise<void> => new Promise((done) => window.setTimeout(done, PAUSE_MS));
 
 /** Resolves once the page is on the screen. */
 function shown(): Promise<void> {

@@ -37,7 +37,8 @@ export function CompareChanges({ sandbox, path, onPath }: CompareChangesProps) {
         files={value.files}
         chosen={file?.path ?? null}
         isSeen={nobodySaw}
-        comments={NONE}
+        repo={COMPARED.repo}
+        threads={NONE}
         onChoose={onPath}
       />
       {file === undefined ? (
@@ -52,6 +53,7 @@ export function CompareChanges({ sandbox, path, onPath }: CompareChangesProps) {
 const NONE = [] as const;
 const nobodySaw = (): boolean => false;
 const nothing = (): void => undefined;
+const savesNothing = (): Promise<boolean> => Promise.resolve(false);
 
 function FileLines({ id, file }: { readonly id: string; readonly file: ChangedFile }) {
   const { value, problem } = useDiff(id, COMPARED, file, true);
@@ -64,13 +66,13 @@ function FileLines({ id, file }: { readonly id: string; readonly file: ChangedFi
       file={value}
       split={false}
       sides={null}
-      comments={NONE}
+      threads={NONE}
       editing={null}
       cursor={0}
       onRows={nothing}
       onEdit={null}
-      onSave={nothing}
-      onRemove={nothing}
+      onSave={savesNothing}
+      acts={null}
       onDiscard={null}
     />
   );

@@ -20,6 +20,7 @@ import { Tab } from '../parts/Tab';
 import { TabList } from '../parts/TabList';
 import { CommentBar } from '../review/CommentBar';
 import { DiffView } from '../review/diff/DiffView';
+import type { ThreadActs } from '../review/diff/ThreadRow';
 import { KeyList } from '../review/ReviewKeys';
 import { ReviewTools } from '../review/ReviewTools';
 import { LogPane } from '../sandboxes/LogPane';
@@ -27,6 +28,7 @@ import { SetupNote } from '../sandboxes/SetupNote';
 import { FirstAgent } from '../tasks/AgentChoice';
 import { commandsOf } from '../../commands';
 import type { Changes } from '../review/reviews';
+import type { ReviewThread } from '../review/threads';
 
 const nothing = (): void => undefined;
 const never = (): Promise<void> => new Promise(nothing);
@@ -77,6 +79,17 @@ const ASKS = {
   ...{ id: 'c', kind: 'approval', state: 'pending', title: 'Run', text: '', cut: false },
   ...{ data: { answerable: true }, options: [{ id: 'y', label: 'Allow it', effect: 'allow' }] },
 } as unknown as Card;
+const THREAD: ReviewThread = {
+  ...{ thread_id: 'thr', repo: 0, path: 'a.py', side: 'new', line: 1, lines: ['x'], opened_at: '' },
+  ...{ resolved: null, sent: null, unsent: true },
+  remarks: [
+    { remark_id: 'r', author: 'm', author_name: null, text: 'why', at: '', edited_at: null },
+  ],
+};
+const ACTS: ThreadActs = {
+  ...{ resolve: nothing, withdraw: nothing },
+  ...{ mayReword: () => true, mayWithdraw: () => true },
+};
 const STRICT = { agent: 'claude', state: 'running', turn: 'working', strict: true } as const;
 
 /** A tab in its row, without which there is none. */
@@ -181,26 +194,26 @@ const PARTS: readonly Part[] = [
   {
     name: 'diff',
     draw: handed(DiffView, (works) => ({
-      ...{ file: diff as never, split: false, comments: [], editing: null, cursor: 0 },
-      ...{ onRows: nothing, onSave: nothing, onRemove: nothing },
+      ...{ file: diff as never, split: false, editing: null, cursor: 0 },
+      threads: [{ thread: THREAD, side: 'new', line: 1 } as const],
+      ...{ onRows: nothing, onSave: () => Promise.resolve(false) },
+      acts: works ? ACTS : null,
       onEdit: works ? nothing : null,
       onDiscard: works ? nothing : null,
     })),
-    works: ['Comment on line 1', 'Discard'],
+    works: ['Comment on line 1', 'Discard', 'Reply', 'Resolve', 'Edit', 'Remove'],
   },
   {
     name: 'comments',
     draw: handed(CommentBar, (works) => ({
-      ...{ sandboxId: 'sb', works, onOpen: nothing },
+      ...{ sandboxId: 'sb', acts: works ? ACTS : null, openerOf: () => null },
       outbox: {
-        ...{
-          list: [{ id: 1, path: 'a', side: 'new', line: 1, text: '', words: 'why' } as const],
-        },
+        ...{ open: [THREAD], unsent: [THREAD] },
         ...{ agents: [], agent: { id: 't', agent: 'claude' } as never, busy: false },
         ...{ queued: false, sending: false, choose: nothing, send: nothing },
       },
     })),
-    works: ['Send to claude', 'Drop all'],
+    works: ['Send to claude', 'Resolve', 'Remove'],
   },
   {
     name: 'keys of the review',

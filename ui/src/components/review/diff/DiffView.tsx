@@ -16,6 +16,7 @@ import {
   type Line,
   type Row,
 } from './rows';
+import { useDraft } from '../../../state/drafts';
 import { visible } from '../../../unseen';
 import { ThreadRow, type ThreadActs } from './ThreadRow';
 import type { Editing } from './useLines';
@@ -27,12 +28,15 @@ interface DiffViewProps {
   readonly sides?: SideWords | null;
   readonly threads: readonly PlacedThread[];
   readonly editing: Editing | null;
+  /** Names the file among all; for what is written in it. */
+  readonly place?: string;
   /** The row the keyboard is at. */
   readonly cursor: number;
   readonly onRows: (rows: readonly Row[]) => void;
   /** Begins or ends a comment; null where this person makes none. */
   readonly onEdit: ((at: Editing | null) => void) | null;
-  readonly onSave: (words: string) => void;
+  /** Saves what was written. Returns whether that succeeded. */
+  readonly onSave: (words: string) => Promise<boolean>;
   /** What this person does with threads; null for whoever only reads. */
   readonly acts: ThreadActs | null;
   /** Discards a hunk, by its place in the file; null where that is not possible. */
@@ -78,6 +82,7 @@ export function DiffView(props: DiffViewProps) {
               sides={sides}
               editing={row.kind === 'editor' ? editing : null}
               {...{
+                place: props.place ?? '',
                 onEdit: props.onEdit,
                 onSave: props.onSave,
                 acts: props.acts,
@@ -125,16 +130,17 @@ interface RowProps {
   readonly here: boolean;
   readonly colours: RegExp | null;
   readonly sides: SideWords | null;
+  readonly place: string;
   /** What an editor is for. */
   readonly editing: Editing | null;
   readonly onEdit: DiffViewProps['onEdit'];
-  readonly onSave: (words: string) => void;
+  readonly onSave: DiffViewProps['onSave'];
   readonly acts: ThreadActs | null;
   readonly onDiscard: ((hunk: number) => void) | null;
 }
 
 const RowView = memo(function RowView(props: RowProps) {
-  const { row, here, colours, onEdit, onSave, onDiscard } = props;
+  const { row, here, colours, place, onEdit, onSave, onDiscard } = props;
   const mark = here ? ' diff-here' : '';
   switch (row.kind) {
     case 'hunk':
@@ -169,7 +175,13 @@ const RowView = memo(function RowView(props: RowProps) {
     case 'thread':
       return <ThreadRow {...{ row, mark, onEdit }} acts={props.acts} />;
     case 'editor':
-      return <Editor editing={props.editing} onSave={onSave} onCancel={() => onEdit?.(null)} />;
+      return (
+        <Editor
+          key={draftOf(place, props.editing)}
+          {...{ editing: props.editing, place, onSave }}
+          onCancel={() => onEdit?.(null)}
+        />
+      );
   }
 });
 
@@ -297,29 +309,37 @@ function Code({ line, colours }: { readonly line: Line; readonly colours: RegExp
 
 interface EditorProps {
   readonly editing: Editing | null;
-  readonly onSave: (words: string) => void;
+  /** Names the file, for what is begun and not saved. */
+  readonly place: string;
+  readonly onSave: DiffViewProps['onSave'];
   readonly onCancel: () => void;
 }
 
-function Editor({ editing, onSave, onCancel }: EditorProps) {
+function Editor({ editing, place, onSave, onCancel }: EditorProps) {
   const before = editing?.remark?.text ?? '';
   const answers = editing?.thread !== undefined && editing.remark === undefined;
-  const [words, setWords] = useState(before);
+  const [words, setWords] = useDraft(draftOf(place, editing), before);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus(), []);
+  const save = async (): Promise<void> => {
+    // What was not saved is still there, in the field or where it is opened again.
+    if (words.trim() !== '' && (await onSave(words))) setWords('');
+  };
+  const cancel = (): void => {
+    setWords('');
+    onCancel();
+  };
   return (
     <form
       className="diff-editor"
       onSubmit={(event) => {
         event.preventDefault();
-        if (words.trim() !== '') onSave(words);
+        void save();
       }}
       onKeyDown={(event) => {
         event.stopPropagation();
-        if (event.key === 'Escape') onCancel();
-        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && words.trim() !== '') {
-          onSave(words);
-        }
+        if (event.key === 'Escape') cancel();
+        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void save();
       }}
     >
       <textarea
@@ -334,10 +354,16 @@ function Editor({ editing, onSave, onCancel }: EditorProps) {
         <button type="submit" className="button button-small" disabled={words.trim() === ''}>
           {answers ? t`Add answer` : before === '' ? t`Add comment` : t`Change comment`}
         </button>
-        <button type="button" className="button button-small" onClick={onCancel}>
+        <button type="button" className="button button-small" onClick={cancel}>
           {t`Cancel`}
         </button>
       </div>
     </form>
   );
+}
+
+/** The place of a draft: each line, each thread and each remark has one. */
+function draftOf(place: string, editing: Editing | null): string {
+  const { side, line, thread, remark } = editing ?? { side: 'new', line: 0 };
+  return ['remark', place, remark?.remark_id ?? thread?.thread_id ?? `${side}:${line}`].join(' ');
 }

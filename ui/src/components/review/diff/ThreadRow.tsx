@@ -6,7 +6,7 @@ import { useStore } from '../../../state/store';
 import { memberName } from '../../../state/team/rights';
 import { team } from '../../../state/team/team';
 import { useRights } from '../../../state/team/useRights';
-import { visible } from '../../../unseen';
+import { visible, visibleLines } from '../../../unseen';
 import { lastWords, threads, type Remark, type ReviewThread } from '../threads';
 import { heightOf, type ThreadRowData } from './rows';
 import { answerTo, type Editing } from './useLines';
@@ -68,11 +68,11 @@ function OpenThread({ row, acts, onEdit }: Omit<ThreadRowProps, 'mark'>) {
   const edit = (remark?: Remark) => onEdit?.(answerTo(row, remark));
   return (
     <>
-      <ul className="diff-remarks" tabIndex={thread.remarks.length > 1 ? 0 : -1}>
+      <ul className="diff-remarks" tabIndex={0} aria-label={t`Remarks`}>
         {thread.remarks.map((remark) => (
           <li key={remark.remark_id}>
             <p>
-              <Author id={remark.author} name={remark.author_name} at={remark.at} /> {remark.text}
+              <AuthorName remark={remark} /> {visibleLines(remark.text)}
               {remark.edited_at !== null && <span className="quiet"> {t`(edited)`}</span>}
             </p>
             {onEdit !== null && acts?.mayReword(remark) === true && (
@@ -107,7 +107,7 @@ function OpenThread({ row, acts, onEdit }: Omit<ThreadRowProps, 'mark'>) {
             onClick={() => acts.resolve(thread, true)}
           >{t`Resolve`}</button>
         )}
-        <Sent thread={thread} />
+        <SentMark thread={thread} />
       </div>
     </>
   );
@@ -124,7 +124,7 @@ function ResolvedThread({ thread, acts }: ResolvedThreadProps) {
   return (
     <div className="diff-thread-acts">
       <span className="review-tick">{t`Resolved by ${name}`}</span>
-      <span className="quiet diff-last">{lastWords(thread)}</span>
+      <span className="quiet diff-last">{visible(lastWords(thread))}</span>
       {acts !== null && (
         <button
           type="button"
@@ -136,7 +136,8 @@ function ResolvedThread({ thread, acts }: ResolvedThreadProps) {
   );
 }
 
-function Sent({ thread: { sent, unsent } }: { readonly thread: ReviewThread }) {
+/** Whether an agent has a thread, and who sent it. */
+export function SentMark({ thread: { sent, unsent } }: { readonly thread: ReviewThread }) {
   const name = useName(sent?.by ?? '', sent?.by_name ?? null);
   if (sent === null) return null;
   return (
@@ -146,14 +147,10 @@ function Sent({ thread: { sent, unsent } }: { readonly thread: ReviewThread }) {
   );
 }
 
-interface AuthorProps {
-  readonly id: string;
-  readonly name: string | null;
-  readonly at: string;
-}
-
-function Author({ id, name, at }: AuthorProps) {
-  return <strong title={new Date(at).toLocaleString()}>{useName(id, name)}</strong>;
+/** Who said something; hovered, when. */
+export function AuthorName({ remark }: { readonly remark: Remark }) {
+  const name = useName(remark.author, remark.author_name);
+  return <strong title={new Date(remark.at).toLocaleString()}>{name}</strong>;
 }
 
 /** What somebody is called: as they are now, else as they were then. */

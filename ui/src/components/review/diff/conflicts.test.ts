@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { sideWords } from './conflicts';
+import type { ReviewThread } from '../threads';
 import { rowsOf, type FileDiff } from './rows';
 
-const NO_MARKS = { comments: [], editing: null };
+const NO_MARKS = { threads: [], editing: null };
 
 function file(...hunks: readonly (readonly string[])[]): FileDiff {
   return {
@@ -87,11 +88,11 @@ test('a hunk with nothing but the end of a conflict shows no sides', () => {
 
 test('both sides of a conflict take comments, each at the line of its own', () => {
   const lines = ['+<<<<<<< HEAD', '+a', '+=======', '+b', '+>>>>>>> x'];
-  const comment = (line: number) =>
-    ({ id: line, path: 'a.py', side: 'new', line, text: '', words: `at ${line}` }) as const;
-  const marks = { comments: [comment(2), comment(4)], editing: null };
+  const thread = { thread_id: 'thr_1' } as ReviewThread;
+  const threads = [2, 4].map((line) => ({ thread, side: 'new', line }) as const);
+  const marks = { threads, editing: null };
   const rows = rowsOf(file(lines), true, marks, true);
-  expect(rows.map(({ kind }) => kind)).toEqual(['hunk', 'sides', 'pair', 'comment', 'comment']);
+  expect(rows.map(({ kind }) => kind)).toEqual(['hunk', 'sides', 'pair', 'thread', 'thread']);
 });
 
 test('what only looks like a marker is a line', () => {

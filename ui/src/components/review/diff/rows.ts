@@ -48,15 +48,26 @@ export const HEIGHTS: Readonly<Record<Exclude<Row['kind'], 'thread'>, number>> =
   editor: 132,
 };
 
-const THREAD = { resolved: 42, acts: 48, remark: 40, remarks: 3, lost: 24 };
+const THREAD = { resolved: 44, acts: 44, lost: 26, line: 21, gap: 14, most: 240 };
+/** About as many characters of a remark are beside each other. */
+const REMARK_COLUMNS = 70;
 
-/** The height of a row. A thread has that of some remarks, and scrolls. */
+/** The height of a row. A thread has that of its remarks, up to a bound beyond which it scrolls. */
 export function heightOf(row: Row): number {
   if (row.kind !== 'thread') return HEIGHTS[row.kind];
   const { remarks, resolved } = row.placed.thread;
-  const said = Math.min(remarks.length, THREAD.remarks) * THREAD.remark;
   const lost = row.lost ? THREAD.lost : 0;
-  return lost + (resolved === null ? THREAD.acts + said : THREAD.resolved);
+  if (resolved !== null) return lost + THREAD.resolved;
+  const said = remarks.reduce(
+    (sum, { text }) => sum + THREAD.gap + Math.max(linesIn(text), 2) * THREAD.line,
+    0,
+  );
+  return lost + THREAD.acts + Math.min(said, THREAD.most);
+}
+
+function linesIn(text: string): number {
+  const lines = text.split('\n');
+  return lines.reduce((sum, line) => sum + Math.ceil((line.length + 1) / REMARK_COLUMNS), 0);
 }
 
 /** The place that a comment on this line belongs to. */
@@ -67,9 +78,7 @@ export function placeOf(line: Line): Place | null {
 
 interface Marks {
   readonly threads: readonly PlacedThread[];
-  readonly editing:
-    | (Place & { readonly thread?: ReviewThread; readonly remark?: Remark })
-    | null;
+  readonly editing: (Place & { readonly thread?: ReviewThread; readonly remark?: Remark }) | null;
 }
 
 /** The rows of a file; `split` puts the old side beside the new one, where both have lines. Of a file
@@ -100,8 +109,13 @@ export function rowsOf(
     ];
   });
   const found = new Set(rows.flatMap((row) => (row.kind === 'thread' ? [row.placed] : [])));
-  const lost = marks.threads.filter((placed) => !found.has(placed));
-  return [...lost.flatMap((placed) => threadRows(placed, marks, true)), ...rows];
+  const lost = marks.threads
+    .filter((placed) => !found.has(placed))
+    .flatMap((placed) => threadRows(placed, marks, true));
+  const shown = [...lost, ...rows];
+  // What somebody writes stays, though its line or its thread went meanwhile.
+  const strays = marks.editing !== null && shown.every(({ kind }) => kind !== 'editor');
+  return strays ? [{ kind: 'editor' }, ...shown] : shown;
 }
 
 const lineRow = (line: Line): Row => ({ kind: 'line', line, part: null });

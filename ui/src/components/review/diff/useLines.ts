@@ -3,7 +3,7 @@
 import { useCallback, useMemo, useRef, useState } from 'react';
 import type { Remark, ReviewThread } from '../threads';
 import type { Place } from '../look';
-import { placeOf, type Row, type ThreadRowData } from './rows';
+import { placeOf, type Line, type Row, type ThreadRowData } from './rows';
 
 /** A remark that is being written: it opens a thread at a line, answers `thread`, or rewords
  *  `remark` of it. */
@@ -57,9 +57,20 @@ export function useLines(path: string): Lines {
 }
 
 function editingOf(row: Row | undefined): Editing | null {
-  if (row?.kind === 'thread') return row.placed.thread.resolved === null ? answerTo(row) : null;
-  if (row?.kind !== 'line' && row?.kind !== 'pair') return null;
-  const line = row.kind === 'line' ? row.line : (row.right ?? row.left);
+  switch (row?.kind) {
+    case 'thread':
+      return row.placed.thread.resolved === null ? answerTo(row) : null;
+    case 'line':
+      return newAt(row.line);
+    case 'pair':
+      return newAt(row.right ?? row.left);
+    default:
+      return null;
+  }
+}
+
+/** The editor that opens a thread at a line. */
+function newAt(line: Line | null): Editing | null {
   const place = line === null ? null : placeOf(line);
   return line === null || place === null ? null : { ...place, text: line.text };
 }
