@@ -134,22 +134,22 @@ class Tour:
         await expect(diff).to_contain_text('"bad"')
         for word, words in COMMENTS:
             await hand.comment(diff, word, words)
-            await expect(diff.locator(".diff-comment").last).to_contain_text(words)
+            await expect(diff.locator(".diff-thread").last).to_contain_text(words)
         await self.keep("comments")
         await hand.press(page.get_by_role("button", name=f"Send to {task.agent}"))
         await self.stage.release(task, turn=2)
-        await expect(diff).to_contain_text("boats")
+        await expect(diff).to_contain_text("store.count()")
         asked = "\n".join(self.stage.world.model.bodies)
         assert all("harbour/health.py" in asked and words in asked for _, words in COMMENTS)
         await hand.choose(page.get_by_label("Compared with"), "Since a turn began")
         await expect(page.get_by_role("button", name="Back to before it")).to_be_visible()
-        await expect(diff).to_contain_text("boats")
+        await expect(diff).to_contain_text("store.count()")
         await self.keep("turn")
         await hand.press(page.get_by_role("button", name="Back to before it"))
         await hand.press(page.get_by_role("button", name="Bring the files back"))
         await hand.choose(page.get_by_label("Compared with"), "Since its branch began")
         await expect(diff).to_contain_text('"bad"')
-        await expect(diff).not_to_contain_text("boats")
+        await expect(diff).not_to_contain_text("store.count()")
 
     async def pull(self, task: Task) -> None:
         """The branch comes to the person's checkout, which waits for it."""

@@ -256,7 +256,7 @@ async def commented(ada: Seat, bob: Seat) -> None:
     await hand.within(bob.item("todo"), "Changes")
     diff = page.get_by_role("group", name="Changes of harbour/login.py")
     await hand.comment(diff, "not password", COMMENT)
-    await expect(diff.locator(".diff-comment")).to_contain_text(COMMENT)
+    await expect(diff.locator(".diff-thread")).to_contain_text(COMMENT)
     await bob.keep("comment")
     await hand.press(page.get_by_role("button", name=f"Send to {TASK.agent}"))
     told = page.locator(".notice", has_text="The comments were")

@@ -24,6 +24,7 @@ from tests.places import ROOT
 from .boards.scripted_boards import ScriptedBoards
 from .scripted_agent import ADDED, ScriptedAgent, read_checked
 from .scripted_terminal import HEARTBEAT_SECONDS, ScriptedTerminal
+from .scripted_threads import ScriptedThreads
 from .team.scripted_team import ScriptedTeam
 from .workers.scripted_logins import ScriptedLogins
 from .workers.scripted_workers import ScriptedWorkers
@@ -153,6 +154,7 @@ class ScriptedServer:
     #: Who logs in how, and their organization; one person by a link, unless a test says so.
     team: ScriptedTeam = field(default_factory=ScriptedTeam)
     boards: ScriptedBoards = field(init=False)
+    review: ScriptedThreads = field(init=False)
     workers: ScriptedWorkers = field(default_factory=ScriptedWorkers)
     logins: ScriptedLogins = field(default_factory=ScriptedLogins)
     #: The items of the inbox that were answered, and how.
@@ -174,6 +176,7 @@ class ScriptedServer:
 
     def __post_init__(self) -> None:
         self.boards = ScriptedBoards(self)
+        self.review = ScriptedThreads(self)
 
     def add_sandbox(self, name: str, *, state: str = "active", **more: Any) -> str:
         """A sandbox as the API shows it; returns its id."""
@@ -340,6 +343,7 @@ class ScriptedServer:
             *self.agent.routes(),
             *self.team.routes(self),
             *self.boards.routes(),
+            *self.review.routes(),
             *self.workers.routes(),
             *self.logins.routes(),
         ]

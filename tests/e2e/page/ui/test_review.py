@@ -9,10 +9,11 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.async_api import Page, Route, expect
+from playwright.async_api import Browser, Locator, Page, Route, expect
 
-from tests.e2e.page.ui.open_page import OpenPage
+from tests.e2e.page.ui.open_page import OpenPage, tab_of
 from tests.e2e.page.ui.scripted import REPOSITORY
+from tests.e2e.page.ui.team.scripted_team import BOB
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -80,7 +81,7 @@ async def answer(route: Route) -> None:
 async def test_changes_are_read_commented_and_sent_by_keyboard(open_page: OpenPage) -> None:
     page = open_page.page
     await page.route(REVIEWED, answer)
-    await is_commented_and_sent(page)
+    await is_commented_and_sent(open_page)
     await is_discarded_and_committed(page)
     await stays_small_with_many_lines(page)
     await shows_an_image_twice(page)
@@ -92,22 +93,16 @@ async def test_changes_are_read_commented_and_sent_by_keyboard(open_page: OpenPa
     assert await page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-async def is_commented_and_sent(page: Page) -> None:
-    """A comment outlasts a reload, and goes to the agent."""
-    asked: list[str] = []
-
-    async def ask(route: Route) -> None:
-        asked.append(json.loads(route.request.post_data or "{}")["prompt"])
-        await route.fulfill(status=200, content_type="application/json", body="{}")
-
+async def agents(route: Route) -> None:
+    """One agent that takes prompts."""
     agent = {"id": "t_1", "agent": "codex", "mode": "tui", "agent_state": "running"}
+    await route.fulfill(json={"agents": [agent]})
 
-    async def agents(route: Route) -> None:
-        body = json.dumps({"agents": [agent]})
-        await route.fulfill(status=200, content_type="application/json", body=body)
 
+async def is_commented_and_sent(at: OpenPage) -> None:
+    """A comment is on the server, and goes to the agent."""
+    page = at.page
     await page.route("**/v1/sandboxes/*/agents", agents)
-    await page.route("**/terminals/t_1/ask", ask)
     await page.get_by_role("tab", name="Changes").click()
     diff = page.get_by_role("group", name="Changes of src/a.py")
     await expect(diff).to_contain_text("return 2")
@@ -117,22 +112,24 @@ async def is_commented_and_sent(page: Page) -> None:
         await page.keyboard.press(key)
     await page.get_by_role("textbox", name="Comment").fill("Why two?")
     await page.keyboard.press("Control+Enter")
-    await expect(diff.locator(".diff-comment")).to_have_text("Why two?EditRemove")
+    said = diff.locator(".diff-thread")
+    await expect(said).to_contain_text("Why two?")
     # It is there after a reload, can be reworded, and goes with a key.
     await page.reload()
     await diff.get_by_role("button", name="Edit").click()
     await page.get_by_role("textbox", name="Comment").fill("Why 2?")
     await page.keyboard.press("Control+Enter")
-    await expect(diff.locator(".diff-comment")).to_have_text("Why 2?EditRemove")
+    await expect(said).to_contain_text("Why 2? (edited)")
     await page.keyboard.press("?")
     await expect(page.get_by_role("dialog")).to_contain_text("next and previous file")
     await page.keyboard.press("Escape")
     await expect(page.get_by_role("button", name="Send to codex")).to_be_visible()
     await page.locator(".review").press("Control+Enter")
-    await expect(page.locator(".diff-comment")).to_have_count(0)
-    assert asked == [
-        "Please address this review comment on your changes.\n\nsrc/a.py:2\n> return 2\nWhy 2?"
-    ]
+    await expect(said).to_contain_text("Sent to codex by you")
+    await expect(page.get_by_role("button", name="Send to codex")).to_have_count(0)
+    assert at.server.review.sent == [{"agent_id": "t_1", "threads": ["thr_1"]}]
+    (thread,) = at.server.review.threads.values()
+    assert (thread["line"], thread["lines"], thread["side"]) == (2, ["    return 2"], "new")
 
 
 async def is_discarded_and_committed(page: Page) -> None:
@@ -186,6 +183,105 @@ async def shows_an_image_twice(page: Page) -> None:
         ["Before · 1 × 1 · 68 bytes", "After · 1 × 1 · 2.0 KiB"]
     )
     assert sorted(sides) == ["", "b" * 40]
+
+
+async def test_second_person_sees_a_remark_at_once_and_settles_it(
+    open_page: OpenPage, browser: Browser
+) -> None:
+    server, page = open_page.server, open_page.page
+    server.team.found()
+    server.team.add(BOB, "Bob Ray")
+    server.tickets.add("ticket-of-bob")
+    await page.route(REVIEWED, answer)
+    await page.reload()
+    await page.get_by_role("tab", name="Changes").click()
+    ann = page.get_by_role("group", name="Changes of src/a.py")
+    await expect(ann).to_contain_text("return 2")
+    async with tab_of(browser) as second:
+        bob = await begin_second(open_page, second)
+        await remark_is_answered(ann, bob)
+        await is_settled_and_opened_again(ann, bob)
+        await loses_its_line(open_page, ann)
+        await keeps_words_that_were_not_saved(open_page, bob)
+
+
+async def begin_second(there: OpenPage, page: Page) -> Locator:
+    """Bob looks at the same file; he is called so by cookie, and by what he reads of himself."""
+    server = there.server
+    server.review.people = {f"cookie-{len(server.cookies)}": (BOB, "Bob Ray")}
+    me = {**server.team.whoami(), "id": BOB, "name": "Bob Ray"}
+
+    async def whoami(route: Route) -> None:
+        await route.fulfill(json=me)
+
+    await page.route("**/auth/me", whoami)
+    await page.route(REVIEWED, answer)
+    await page.goto(f"{server.url}#login=ticket-of-bob")
+    await expect(page.locator(".row").first).to_be_visible()
+    await page.goto(f"{server.url}#/sandboxes/{there.sandbox}/changes")
+    diff = page.get_by_role("group", name="Changes of src/a.py")
+    await expect(diff).to_contain_text("return 2")
+    return diff
+
+
+async def remark_is_answered(ann: Locator, bob: Locator) -> None:
+    """Each has the other's words within a second, and acts on their own alone."""
+    await write(ann, "Comment on line 2", "Why two?")
+    await expect(bob.locator(".diff-thread")).to_contain_text("Ann Ray Why two?", timeout=1000)
+    await expect(bob.get_by_role("button", name="Edit")).to_have_count(0)
+    await write(bob, "Reply", "Since one\nis odd.")
+    await expect(ann.locator(".diff-thread")).to_contain_text("Bob Ray Since one", timeout=1000)
+    await expect(ann.get_by_role("button", name="Edit")).to_have_count(1)
+
+
+async def is_settled_and_opened_again(ann: Locator, bob: Locator) -> None:
+    """Who settled a thread stands there, and whoever works there opens it again."""
+    await bob.get_by_role("button", name="Resolve").click()
+    thread = ann.locator(".diff-thread")
+    await expect(thread).to_contain_text("Resolved by Bob Ray", timeout=1000)
+    bar = ann.page.get_by_role("region", name="Open comments")
+    await expect(bar).to_have_count(0)
+    await ann.get_by_role("button", name="Open again").click()
+    await expect(bob.locator(".diff-thread")).to_contain_text("Since one", timeout=1000)
+    await expect(bar).to_contain_text("1 comment")
+
+
+async def loses_its_line(there: OpenPage, ann: Locator) -> None:
+    """A thread stands first where its lines are gone, with what they said."""
+    there.server.review.moved["thr_1"] = None
+    await there.page.reload()
+    await expect(ann.locator(".diff-lost")).to_have_text("Line 2 is not shown any more: return 2")
+    await expect(ann.locator(".diff-thread")).to_contain_text("Why two?")
+
+
+async def keeps_words_that_were_not_saved(there: OpenPage, bob: Locator) -> None:
+    """A remark that the server did not take stays in its field, and where it is opened again."""
+    page, review = bob.page, there.server.review
+    review.broken = True
+    await write(bob, "Comment on line 1", "Name it.")
+    await expect(page.locator(".notice").last).to_contain_text("The comment was not added")
+    field = page.get_by_role("textbox", name="Comment")
+    await expect(field).to_have_value("Name it.")
+    await page.locator(".review-files button").nth(1).click()
+    await expect(field).to_have_count(0)
+    await page.locator(".review-files button").first.click()
+    await bob.get_by_role("button", name="Comment on line 1").first.click()
+    await expect(field).to_have_value("Name it.")
+    review.broken = False
+    await field.press("Control+Enter")
+    await expect(bob.locator(".diff-thread").last).to_contain_text("Name it.")
+    assert [one["remarks"][0]["text"] for one in review.threads.values()] == [
+        "Why two?",
+        "Name it.",
+    ]
+
+
+async def write(diff: Locator, where: str, words: str) -> None:
+    """Write and save a remark that a button begins."""
+    await diff.get_by_role("button", name=where).first.click()
+    field = diff.page.get_by_role("textbox", name="Comment")
+    await field.fill(words)
+    await field.press("Control+Enter")
 
 
 async def test_file_without_lines_says_why_and_old_numbers_take_comments(
@@ -327,7 +423,8 @@ async def test_pull_request_is_opened_and_its_comment_becomes_one_for_the_agent(
         await page.screenshot(path=Path(folder) / "pull-request.png")
     await dialog.get_by_role("button", name="To the agent").click()
     await page.keyboard.press("Escape")
-    collected = page.get_by_role("region", name="Comments to send")
+    collected = page.get_by_role("region", name="Open comments")
     await expect(collected).to_contain_text("1 comment")
     await collected.locator("summary").click()
-    await expect(collected).to_contain_text("ada wrote on the pull request: Why <i>two</i>?")
+    text = "ada wrote on the pull request, at line 2: Why <i>two</i>?"
+    await expect(collected).to_contain_text(text)

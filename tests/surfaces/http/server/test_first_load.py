@@ -41,10 +41,12 @@ AREAS = (
     "tiles",
 )
 SHELL_SOURCES = {
-    # The mark of the account in the rail, and the comments that wait for an agent to be sent.
+    # The mark of the account in the rail, and the threads that wait for an agent to be sent.
     f"{PARTS}/account/AccountMenu.tsx",
-    f"{PARTS}/review/comments.ts",
     f"{PARTS}/review/outbox.ts",
+    f"{PARTS}/review/queue.ts",
+    f"{PARTS}/review/retry.ts",
+    f"{PARTS}/review/threads.ts",
 }
 """Sources of areas that the frame around every route shows or does."""
 
