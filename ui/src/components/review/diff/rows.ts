@@ -48,7 +48,7 @@ export const HEIGHTS: Readonly<Record<Exclude<Row['kind'], 'thread'>, number>> =
   editor: 132,
 };
 
-const THREAD = { resolved: 44, acts: 44, lost: 26, line: 21, gap: 14, most: 240 };
+const THREAD = { resolved: 44, acts: 44, lost: 26, line: 21, gap: 8, most: 240 };
 /** About as many characters of a remark are beside each other. */
 const REMARK_COLUMNS = 70;
 
