@@ -328,9 +328,9 @@ class Boxes:
             case Phase.RUNNING:
                 reason = self._end_reason(entry, status)
                 entry.record = msgspec.structs.replace(entry.record, reason=reason)
-                ended = wire.Ended(
-                    entry.record.sandbox_id, entry.record.generation, reason, entry.record.wall
-                )
+                # What waited in a pool was no generation of the sandbox that may have its id now.
+                generation = entry.record.generation if entry.shape is None else 0
+                ended = wire.Ended(entry.record.sandbox_id, generation, reason, entry.record.wall)
                 self._begin_stop(entry)
                 if not entry.maintenance:
                     # The end of a maintenance start changes no state.
