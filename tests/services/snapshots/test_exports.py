@@ -242,6 +242,28 @@ async def test_snapshot_that_is_not_ready_or_a_forks_own_is_not_exported(tmp_pat
                 await s.exports.export(LOCAL_PERSON, s.snapshot.id)
 
 
+async def test_export_stands_whose_copy_cannot_be_removed_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(_disks: FolderDisks, _snapshot: SnapshotId) -> None:
+        raise Unavailable("the zygote does not answer")
+
+    async with exporting(tmp_path) as s:
+        monkeypatch.setattr(FolderDisks, "end_loan", refuse)
+        done = await s.exports.export(LOCAL_PERSON, "one")
+        assert done.export is not None
+        assert done == await s.stored()
+        # The reason of an export that fails is its own, and the next act is not refused.
+        s.lose()
+        again = replace(done, export=None)
+        async with s.place.store.begin() as rows:
+            await rows.snapshots.put(again)
+        with pytest.raises(NotFound):
+            await s.exports.export(LOCAL_PERSON, "one")
+        with pytest.raises(NotFound):
+            await s.exports.export(LOCAL_PERSON, "one")
+
+
 async def test_second_act_on_a_disk_that_is_moved_is_refused(tmp_path: Path) -> None:
     async with exporting(tmp_path) as s:
         stored, go_on = asyncio.Event(), asyncio.Event()

@@ -7,8 +7,10 @@ as it there as ever.
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import structlog
+
 from atoll.domain.contents.content import Content, Verification
-from atoll.domain.errors import Conflict, NotFound, Unavailable
+from atoll.domain.errors import AtollError, Conflict, NotFound, Unavailable
 from atoll.domain.ids import SnapshotId
 from atoll.domain.people.principal import Principal
 from atoll.domain.snapshots.snapshot import (
@@ -24,6 +26,8 @@ from atoll.services.contents.contents import Contents
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.snapshots import find_snapshot
 from atoll.wire.words.sandboxes import SnapshotState
+
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ class SnapshotExports:
             await ports.contents.keep(snapshot.org_id, disk.path, then=settle)
         finally:
             try:
-                await ports.disks.end_loan(snapshot.id)
+                await _end_loan(ports.disks, snapshot.id)
             finally:
                 self._busy.discard(snapshot.id)
         return made[0]
@@ -126,6 +130,15 @@ class SnapshotExports:
             raise Conflict(f"Snapshot {snapshot.name} is being exported or imported: wait for it.")
         self._busy.add(snapshot.id)
         return ports
+
+
+async def _end_loan(disks: SnapshotDisks, snapshot_id: SnapshotId) -> None:
+    """End a loan. Where that fails the copy stays until the zygote starts again; what became of
+    the export is not changed by it."""
+    try:
+        await disks.end_loan(snapshot_id)
+    except AtollError as error:
+        _log.warning("snapshot_loan_not_ended", snapshot=snapshot_id, reason=error.message)
 
 
 async def _note_export(
