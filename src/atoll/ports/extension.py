@@ -163,7 +163,9 @@ class CleanupReport:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The end of an environment by itself: its runtime or its init ended."""
+    """The end of an environment by itself: its runtime or its init ended. `generation` is 0 for one
+    that `build_pooled` made and no `provision` took: the sandbox of that id may have begun since.
+    """
 
     sandbox_id: SandboxId
     generation: int

@@ -399,7 +399,8 @@ class Refused(msgspec.Struct, frozen=True, tag_field="answer", tag="refused"):
 
 
 class Ended(msgspec.Struct, frozen=True, tag_field="answer", tag="ended"):
-    """The end of a sandbox by itself, sent without a request."""
+    """The end of a sandbox by itself, sent without a request. Of one that waited in a pool the
+    `generation` is 0."""
 
     sandbox_id: str
     generation: int
