@@ -8,9 +8,9 @@ import pytest
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
 from atoll.domain.network.network import Network
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.profile.profile import Profile
+from atoll.domain.profile.profile import Profile, Repo
 from atoll.domain.repository.project import DecidedProject, ProjectFile
-from atoll.domain.sandboxes.create import Circumstances, first_repository, grant
+from atoll.domain.sandboxes.create import Circumstances, first_repository, grant, names_branches
 from atoll.domain.sandboxes.lifecycle import step
 from atoll.domain.sandboxes.project import (
     ProjectRequest,
@@ -92,6 +92,20 @@ def test_project_that_nobody_approved_adds_nothing() -> None:
 def test_preset_is_added_once_and_no_mode_is_opened() -> None:
     network = Network(egress=("preset:npm",), mode=NetworkMode.NONE)
     assert widen(network, FILE) == network
+
+
+def test_branches_are_named_where_no_repository_lacks_one() -> None:
+    plain, named = (
+        RepoRequest("https://example.org/o/r"),
+        RepoRequest("https://example.org/o/r", "b"),
+    )
+    empty = Profile("profile.shell", "1.0.0")
+    assert names_branches(CreateSandbox(), empty)
+    assert names_branches(CreateSandbox(repos=(named,)), empty)
+    assert not names_branches(CreateSandbox(repos=(named, plain)), empty)
+    of_profile = replace(empty, repos=(Repo("https://example.org/o/r"),))
+    assert not names_branches(CreateSandbox(), of_profile)
+    assert names_branches(CreateSandbox(repos=(named,)), of_profile)
 
 
 def test_first_repository_is_the_one_that_counts() -> None:

@@ -128,6 +128,12 @@ def first_repository(request: CreateSandbox, profile: Profile) -> str | None:
     return origin_of(asked[0])[0] if asked else None
 
 
+def names_branches(request: CreateSandbox, profile: Profile) -> bool:
+    """Return whether every repository that a sandbox would have is asked for with its branch; also
+    where it has none. Raises `Invalid`."""
+    return all(repo.branch is not None for repo in _requested_repos(request, profile))
+
+
 def check_references(request: CreateSandbox) -> None:
     """Check references. Raises `Invalid` for one that is empty, too long or not printable."""
     for field, value in _references(request):

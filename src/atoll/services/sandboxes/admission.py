@@ -30,6 +30,7 @@ from atoll.domain.sandboxes.create import (
     check_references,
     first_repository,
     grant,
+    names_branches,
 )
 from atoll.domain.sandboxes.instruction import Append
 from atoll.domain.sandboxes.lifecycle import step
@@ -331,7 +332,8 @@ class Admission:
     ) -> tuple[Sandbox, RouteRecord]:
         """Return the sandbox in its place, and the record of why it is there."""
         request, taken = order.request, frozenset(holding.name for holding in held)
-        branches = await _branches(rows, caller) if _lacks_branch(request) else frozenset()
+        names_all = names_branches(request, order.profile)
+        branches = frozenset[str]() if names_all else await _branches(rows, caller)
         known = self._circumstances(caller, taken)
         if order.parent is not None:
             parent = await self._family(rows, caller, order.parent, known.now)
@@ -484,11 +486,6 @@ async def _find_approved_project(
         code="project_not_approved",
         field="project.digest",
     )
-
-
-def _lacks_branch(request: CreateSandbox) -> bool:
-    """Return whether a branch is to be named here."""
-    return not request.repos or any(repo.branch is None for repo in request.repos)
 
 
 async def _branches(rows: Transaction, caller: Principal) -> frozenset[str]:
