@@ -38,6 +38,10 @@ def pooled(name: str, state: PooledState = PooledState.READY, age: int = 0) -> P
     return PooledSandbox(SandboxId(name), PERSONAL_ORG, PROFILE, "local", "", at, state)
 
 
+def test_what_waits_is_in_the_pool_of_its_organization_and_profile() -> None:
+    assert pooled("sb_a").pool == pool(PoolSize()).key == (PERSONAL_ORG, "profile.bare")
+
+
 @pytest.mark.parametrize(
     ("size", "field"),
     [

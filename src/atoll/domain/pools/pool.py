@@ -14,6 +14,8 @@ from atoll.wire.words.hosts import MAX_POOLED
 MIN_IDLE_SECONDS, MAX_IDLE_SECONDS = 10, 7 * 86400
 DEFAULT_IDLE_SECONDS = 600
 
+PoolKey = tuple[OrgId, str]
+
 
 @dataclass(frozen=True, slots=True)
 class PoolSize:
@@ -41,6 +43,11 @@ class Pool:
     demanded_at: datetime | None = None
     trouble: str = ""
 
+    @property
+    def key(self) -> PoolKey:
+        """The organization and the profile, which tell pools apart."""
+        return self.org_id, self.profile
+
 
 class PooledState(StrEnum):
     """The state of an environment in a pool. Only a ready one is given to anybody."""
@@ -63,6 +70,11 @@ class PooledSandbox:
     built_at: datetime
     state: PooledState = PooledState.BUILDING
     data: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def pool(self) -> PoolKey:
+        """The key of its pool."""
+        return self.org_id, self.profile.id
 
     @property
     def wall(self) -> str:

@@ -16,8 +16,8 @@ from typing import Final
 import structlog
 
 from atoll.domain.errors import AtollError, NotFound
-from atoll.domain.ids import OrgId, SandboxId
-from atoll.domain.pools.pool import Pool, PooledSandbox, PooledState, upkeep_of
+from atoll.domain.ids import SandboxId
+from atoll.domain.pools.pool import Pool, PooledSandbox, PooledState, PoolKey, upkeep_of
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.services.ground import Ground
 from atoll.services.hosts.pooled_backends import PooledBackends
@@ -42,9 +42,6 @@ STARTS_LAST: Final = timedelta(seconds=10)
 AT_ONCE: Final = 2
 """Environments that are built at the same time."""
 
-_Key = tuple[OrgId, str]
-
-
 _log = structlog.get_logger(__name__)
 
 
@@ -62,8 +59,8 @@ class PoolUpkeep:
         self._pools = pools
         self._backends = backends
         self._directory = directory
-        self._placed: dict[_Key, tuple[datetime, Sandbox]] = {}
-        self._rest: dict[_Key | SandboxId, datetime] = {}
+        self._placed: dict[PoolKey, tuple[datetime, Sandbox]] = {}
+        self._rest: dict[PoolKey | SandboxId, datetime] = {}
         self._building: set[SandboxId] = set()
 
     async def run(self) -> None:
@@ -85,23 +82,21 @@ class PoolUpkeep:
         """See to every pool. Returns after how many seconds to look again."""
         async with self._ground.store.read() as rows:
             pools, pooled = await rows.pools.everything(), await rows.pooled.everything()
-        known = {_key(pool) for pool in pools}
+        known = {pool.key for pool in pools}
         await self._end_all(
             each
             for each in pooled
-            if _key_of(each) not in known or each.state is PooledState.ENDING or self._is_lost(each)
+            if each.pool not in known or each.state is PooledState.ENDING or self._is_lost(each)
         )
         built = 0
         for pool in pools:
-            built += await self._see_to(
-                pool, [each for each in pooled if _key_of(each) == _key(pool)]
-            )
+            built += await self._see_to(pool, [each for each in pooled if each.pool == pool.key])
         return 0.0 if built else LOOK_SECONDS if pools else REST_SECONDS
 
     async def _see_to(self, pool: Pool, pooled: list[PooledSandbox]) -> int:
         """End and build what one pool needs. Returns how many were built."""
         now = self._ground.clock.now()
-        if self._rests(_key(pool), now):
+        if self._rests(pool.key, now):
             return 0
         try:
             placed = self._placed_lately(pool, now)
@@ -122,13 +117,13 @@ class PoolUpkeep:
         return sum(await asyncio.gather(*(self._build(pool, each) for each in made)))
 
     def _placed_lately(self, pool: Pool, now: datetime) -> Sandbox | None:
-        until, placed = self._placed.get(_key(pool), (now, None))
+        until, placed = self._placed.get(pool.key, (now, None))
         return placed if now < until else None
 
     async def _place(self, pool: Pool, pooled: list[PooledSandbox], now: datetime) -> Sandbox:
         """Return a new template of a pool, after a look at all that waits."""
         placed = await self._backends.place(pool)
-        self._placed[_key(pool)] = (now + LOOK_AGAIN, placed)
+        self._placed[pool.key] = (now + LOOK_AGAIN, placed)
         for each in pooled:
             if each.state is PooledState.READY:
                 await self._look_at(each, placed)
@@ -179,7 +174,7 @@ class PoolUpkeep:
         async with self._ground.store.begin() as rows:
             await self._ground.leadership.check(rows)
             now = await rows.pools.get(pool.org_id, pool.profile)
-            there = await rows.pooled.of_pool(pool.org_id, pool.profile)
+            there = await rows.pooled.states(pool.org_id, pool.profile)
             if now is None or len(there) >= now.size.maximum:
                 return False
             await self._backends.check_room(rows, placed)
@@ -223,7 +218,7 @@ class PoolUpkeep:
 
     async def _trouble(self, pool: Pool, error: AtollError) -> None:
         """Note why nothing can be built, and let the pool rest."""
-        self._rest[_key(pool)] = self._ground.clock.now() + AFTER_FAILURE
+        self._rest[pool.key] = self._ground.clock.now() + AFTER_FAILURE
         _log.warning("pool_not_filled", profile=pool.profile, reason=error.message)
         async with self._ground.store.begin() as rows:
             now = await rows.pools.get(pool.org_id, pool.profile)
@@ -241,7 +236,7 @@ class PoolUpkeep:
         """Return whether an environment was being built by a process that no longer does."""
         return pooled.state is PooledState.BUILDING and pooled.id not in self._building
 
-    def _rests(self, key: _Key | SandboxId, now: datetime) -> bool:
+    def _rests(self, key: PoolKey | SandboxId, now: datetime) -> bool:
         until = self._rest.get(key)
         if until is None or now < until:
             return until is not None
@@ -263,11 +258,3 @@ class PoolServices:
 
     pools: Pools
     upkeep: PoolUpkeep
-
-
-def _key(pool: Pool) -> _Key:
-    return pool.org_id, pool.profile
-
-
-def _key_of(pooled: PooledSandbox) -> _Key:
-    return pooled.org_id, pooled.profile.id

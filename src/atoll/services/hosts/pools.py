@@ -84,10 +84,7 @@ class Pools:
         self._tell(pool)
 
     async def _check_most(self, rows: Transaction, pool: Pool) -> None:
-        key = (pool.org_id, pool.profile)
-        others = [
-            each for each in await rows.pools.everything() if (each.org_id, each.profile) != key
-        ]
+        others = [each for each in await rows.pools.everything() if each.key != pool.key]
         left = self._most - sum(each.size.maximum for each in others)
         if pool.size.maximum > left:
             raise LimitReached(
@@ -129,5 +126,5 @@ async def _check_count(rows: Transaction, pool: Pool) -> None:
 
 
 async def _report(rows: Transaction, pool: Pool) -> PoolReport:
-    states = [each.state for each in await rows.pooled.of_pool(pool.org_id, pool.profile)]
+    states = await rows.pooled.states(pool.org_id, pool.profile)
     return PoolReport(pool, states.count(PooledState.READY), states.count(PooledState.BUILDING))

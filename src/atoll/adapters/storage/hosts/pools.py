@@ -76,6 +76,12 @@ class SqlPooledRows(SqlRecords[PooledSandbox, SandboxId], PooledRows):
         """See the port."""
         return await self._all(pooled.c.org_id == org_id, pooled.c.profile == profile)
 
+    async def states(self, org_id: OrgId, profile: str) -> list[PooledState]:
+        """See the port."""
+        table = pooled.c
+        query = select(table.state).where(table.org_id == org_id, table.profile == profile)
+        return [PooledState(state) for state in (await self._connection.execute(query)).scalars()]
+
     async def oldest_ready(
         self, org_id: OrgId, profile: str, host: str, wall: str
     ) -> PooledSandbox | None:

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from atoll.domain.ids import OrgId, SandboxId
-from atoll.domain.pools.pool import Pool, PooledSandbox
+from atoll.domain.pools.pool import Pool, PooledSandbox, PooledState
 from atoll.ports.store.records import Records
 
 
@@ -28,6 +28,10 @@ class PooledRows(Records[PooledSandbox, SandboxId], Protocol):
 
     async def of_pool(self, org_id: OrgId, profile: str) -> list[PooledSandbox]:
         """Return those of one pool, oldest first."""
+        ...
+
+    async def states(self, org_id: OrgId, profile: str) -> list[PooledState]:
+        """Return the state of each of one pool."""
         ...
 
     async def oldest_ready(

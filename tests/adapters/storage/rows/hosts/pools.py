@@ -67,7 +67,10 @@ async def check_the_oldest_that_is_ready_and_fits_is_found(store: Store) -> None
         assert await rows.pooled.of_pool(PERSONAL_ORG, "profile.bare") == [
             *(ending, building, old, new)
         ]
+        states = await rows.pooled.states(PERSONAL_ORG, "profile.bare")
+        assert sorted(states) == sorted(each.state for each in (new, building, old, ending))
         assert await rows.pooled.of_pool(OTHER_ORG, "profile.bare") == []
+        assert await rows.pooled.states(OTHER_ORG, "profile.bare") == []
     async with store.begin() as rows:
         await rows.pooled.put(replace(old, state=PooledState.ENDING))
     async with store.read() as rows:
