@@ -359,7 +359,7 @@ def test_killed_zygote_is_said_and_the_next_start_cleans_up(
     assert api.run(sandbox, "cat file") == "kept\n"
     # What waited in a pool ended with it, too, and was replaced.
     before = pool_of(api, ready=2)
-    assert api.run(api.create()["sandbox_id"], "echo taken") == "taken\n"
+    assert api.run(api.create(profile="shell")["sandbox_id"], "echo taken") == "taken\n"
     assert pool_of(api, ready=2)["taken"] == before["taken"] + 1
     api.call("DELETE", "/v1/pools/shell")
     emptied(server)

