@@ -398,6 +398,8 @@ async def _serve(peer: ModalPeer, started: threading.Event, over: threading.Even
     await router.end()
     for server in servers:
         await server.end()
+    # What a call began that was under way.
+    await router.end()
 
 
 @contextmanager
