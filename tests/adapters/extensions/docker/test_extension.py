@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from atoll.adapters.extensions.docker.ends import ContainerEnds
 from atoll.adapters.extensions.docker.extension import Docker, Settings
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Ended, Extension, Handle
 from atoll.testing.contracts.extensions.extension import ExtensionContract
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
+from atoll.wire.zygote import messages as wire
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
 
 pytestmark = [
@@ -101,6 +103,42 @@ def labelled(daemon: DockerDaemon, **labels: str) -> str:
     """A container that some version of Atoll made with these labels."""
     words = [word for name, value in labels.items() for word in ("-l", f"atoll.{name}={value}")]
     return daemon.run("run", "-d", *words, IMAGE, *SETTLED)
+
+
+async def test_late_look_at_an_end_removes_no_container_of_a_later_start(
+    rig: ZygoteRig, daemon: DockerDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(rig.home.socket, rig.home.tag, rig.home.root / "i", daemon.host)
+    watching, starting = Docker(settings), Docker(settings)
+    looks, go_on = asyncio.Event(), asyncio.Event()
+    settle = ContainerEnds.settle
+
+    async def wait(ends: ContainerEnds, sandbox_id: str, container: str) -> str:
+        how = await settle(ends, sandbox_id, container)
+        looks.set()
+        await go_on.wait()
+        return how
+
+    monkeypatch.setattr(ContainerEnds, "settle", wait)
+    request = replace(ExtensionContract().request(), profile=TestDocker().profile())
+    handle = await starting.provision(request)
+    await starting.wait_ready(handle)
+    await starting.teardown(handle, keep_state=True)
+    report = wire.Ended(handle.sandbox_id, 1, "everything inside ended", "container")
+    look = asyncio.get_running_loop().create_task(watching._end_of_runtime(report))
+    try:
+        async with asyncio.timeout(30):
+            await looks.wait()
+            again = await starting.provision(replace(request, generation=2))
+            await starting.wait_ready(again)
+            go_on.set()
+            await look
+        assert dict(again.data)["container"] in daemon.containers()
+    finally:
+        look.cancel()
+        await starting.teardown(handle, keep_state=False)
+        await watching.close()
+        await starting.close()
 
 
 async def test_survey_ends_only_what_its_own_installation_made(

@@ -119,7 +119,7 @@ class Containers:
         container = await self.inspect(name)
         if container is None or container.state.status not in ("created", "running"):
             return False
-        return (container.config.labels or {}).get(GENERATION_LABEL) == str(generation)
+        return _is_of(container, generation)
 
     async def inspect(self, name: str) -> Inspection | None:
         """Inspect a container; None when it does not exist."""
@@ -161,6 +161,17 @@ class Containers:
             _log.info("container_swept", container=name)
         except AtollError as err:
             _log.warning("container_left", container=name, reason=err.message)
+
+    async def sweep_generation(self, sandbox_id: str, generation: int) -> None:
+        """Do the same to the container of a sandbox, unless it is of another generation: the
+        sandbox may be started again by now. Raises what `inspect` raises."""
+        container = await self.inspect(self.name(sandbox_id))
+        if container is not None and _is_of(container, generation):
+            await self.sweep(container.id)
+
+
+def _is_of(container: Inspection, generation: int) -> bool:
+    return (container.config.labels or {}).get(GENERATION_LABEL) == str(generation)
 
 
 def is_of_docker(labels: Mapping[str, str]) -> bool:

@@ -447,7 +447,7 @@ class Docker(ZygoteSnapshots):
         container = self._containers.name(report.sandbox_id)
         try:
             how = await self._ends.settle(report.sandbox_id, container)
-            await self._containers.sweep(container)
+            await self._containers.sweep_generation(report.sandbox_id, report.generation)
         except AtollError as err:
             how = err.message
         reason = self._with_causes(report.reason, how)
@@ -466,7 +466,7 @@ class Docker(ZygoteSnapshots):
             return None
         # Its runtime is still there: it may be on its way out, or stuck. Either way it ends now.
         await self._link.request(wire.Stop(sandbox_id), seconds=STOP_SECONDS)
-        await self._containers.sweep(self._containers.name(sandbox_id))
+        await self._containers.sweep_generation(sandbox_id, box.generation)
         cause = f"its container ended with status {report.exit_code or 'unknown'}"
         reason = self._with_causes(cause)
         return Ended(SandboxId(sandbox_id), box.generation, reason)
