@@ -4,7 +4,7 @@ One bare repository per remote or uploaded checkout, owned by the host, read by 
 sandbox that works on it. Nothing an agent wrote is parsed outside an `Importer`.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -124,6 +124,13 @@ class RepositoryShelf(Protocol):
     async def has_file(self, stored: StoredRepository, commit: str, path: str) -> bool:
         """Report whether the tree of a commit has a file at `path`; links within the tree are
         followed. A link that leads out of it counts as a file."""
+        ...
+
+    async def file_ids(
+        self, stored: StoredRepository, commit: str, paths: Sequence[str]
+    ) -> Mapping[str, str]:
+        """Return the object ids of those paths that are files, or links, in the tree of a commit;
+        equal ids are equal content. Paths have no line ends."""
         ...
 
     async def read_file(

@@ -3396,12 +3396,14 @@ export interface components {
         /**
          * @description The approved project: its set-up commands and their state, `terminal_id` the terminal they
          *     run in, `reason` why they failed; servers' commands by terminal, ports to forward, and files
-         *     that the caller sends.
+         *     that the caller sends. `prebuilt_at`: when the snapshot was taken that the sandbox began as
+         *     instead of running its set-up.
          */
         readonly SandboxProjectView: {
             readonly copies: readonly string[];
             readonly digest: string;
             readonly ports: readonly number[];
+            readonly prebuilt_at: string | null;
             readonly reason: string | null;
             readonly repository: string;
             readonly servers: {

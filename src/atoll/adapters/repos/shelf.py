@@ -194,6 +194,29 @@ class Shelf:
         # git prints `tree`, `… missing`, `dangling N`, `loop N` or `notdir N` for what is no file.
         return answer.split(None, 1)[:1] in ([b"blob"], [b"symlink"])
 
+    async def file_ids(
+        self, stored: StoredRepository, commit: str, paths: Sequence[str]
+    ) -> dict[str, str]:
+        """Return the object ids of those paths that are files, or links, in the tree of a
+        commit."""
+        # Git takes no relative path where there is no working tree.
+        plain = [path for path in paths if not {".", ".."} & {*path.split("/")}]
+        names = "".join(f"{commit}:{path}\n" for path in plain)
+        answer = await self._git.ask(
+            GitCall(
+                ("cat-file", "--batch-check=%(objectname) %(objecttype)"),
+                stored.path,
+                stdin=names.encode("utf-8", "surrogateescape"),
+            )
+        )
+        # git prints a line for each, `… missing` for what is not there.
+        fields = (line.split(b" ") for line in answer.splitlines())
+        return {
+            path: words[0].decode()
+            for path, words in zip(plain, fields, strict=True)
+            if words[1:] == [b"blob"]
+        }
+
     async def read_file(
         self, stored: StoredRepository, commit: str, path: str, *, max_bytes: int
     ) -> bytes | None:

@@ -21,7 +21,8 @@ snapshots = Table(
     Column("sandbox_id", Text, nullable=False),
     Column("name", Text, nullable=False),
     Column("scope", Text, nullable=False),
-    # "fork" for those that no list shows, "automatic" for those that a profile has taken.
+    # "fork" and "prebuild" for those that no list shows, "automatic" for those that a profile has
+    # taken.
     Column("kind", Text, nullable=False),
     Column("state", Text, nullable=False),
     Column("created_us", BigInteger, nullable=False),
@@ -33,6 +34,7 @@ snapshots = Table(
     Index("snapshots_by_end", "expires_us"),
 )
 
+_HIDDEN = ("fork", "prebuild")
 _UNSETTLED = (SnapshotState.MAKING.value, SnapshotState.REMOVING.value)
 
 
@@ -62,7 +64,7 @@ class SqlSnapshotRows(SqlOwnedRecords[Snapshot, SnapshotId], SnapshotRows):
         table = snapshots.c
         rows = await self._all(
             *(table.org_id == org_id, table.owner == owner, table.name == name),
-            table.kind != "fork",
+            table.kind.not_in(_HIDDEN),
             order=(table.created_us.desc(), table.id.desc()),
         )
         return rows[0] if rows else None
@@ -87,7 +89,7 @@ class SqlSnapshotRows(SqlOwnedRecords[Snapshot, SnapshotId], SnapshotRows):
         table = snapshots.c
         rows = select(table.body, table.created_us, table.id).where(
             table.org_id == org_id,
-            table.kind != "fork",
+            table.kind.not_in(_HIDDEN),
             or_(table.owner == owner, table.scope == Scope.SHARED.value),
         )
         if sandbox_id is not None:
@@ -98,6 +100,14 @@ class SqlSnapshotRows(SqlOwnedRecords[Snapshot, SnapshotId], SnapshotRows):
         """See the port."""
         table = snapshots.c
         return await self._all(table.sandbox_id == sandbox_id, table.kind == "automatic")
+
+    async def prebuilds(
+        self, org_id: OrgId | None = None, owner: PrincipalId | None = None
+    ) -> list[Snapshot]:
+        """See the port."""
+        table = snapshots.c
+        whose = [] if org_id is None else [table.org_id == org_id, table.owner == owner]
+        return await self._all(table.kind == "prebuild", *whose)
 
     async def unsettled(self, before: datetime) -> list[Snapshot]:
         """See the port."""
@@ -110,4 +120,6 @@ class SqlSnapshotRows(SqlOwnedRecords[Snapshot, SnapshotId], SnapshotRows):
 def _kind(snapshot: Snapshot) -> str:
     if snapshot.forks is not None:
         return "fork"
+    if snapshot.prebuild is not None:
+        return "prebuild"
     return "automatic" if snapshot.automatic else "own"

@@ -40,6 +40,7 @@ from atoll.domain.sandboxes.stimulus import (
     Idle,
     Instructed,
     ParentEnded,
+    PrebuildSettled,
     Pulled,
     Queued,
     Reached,
@@ -81,7 +82,7 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
             return step_time(sandbox, stimulus, now)
         case Exposed() | Pulled() | Instructed() | Queued() | AcceptEnd():
             return step_note(sandbox, stimulus)
-        case SetupBegan() | SetupEnded() | ServersBegan() | TaskBegan():
+        case SetupBegan() | SetupEnded() | PrebuildSettled() | ServersBegan() | TaskBegan():
             return step_setup(sandbox, stimulus)
         case AgentStarted() | AgentConversed() | AgentEnded() | RuntimeBegan():
             return step_agents(sandbox, stimulus)

@@ -6,13 +6,18 @@ changes no sandbox. `services.provisioning.steps.project_setup` opens the set-up
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
+from atoll.domain.ids import SnapshotId
 from atoll.domain.network.network import Network
 from atoll.domain.repository.project import DecidedProject, ProjectFile
 from atoll.wire.words.sandboxes import SetupState
 
 SETUP_TERMINAL = "setup"
 """The name of the terminal in which set-up commands run."""
+
+SETUP_MARK = "/tmp/.atoll-setup"  # noqa: S108 - inside the sandbox, in its own memory
+"""The file whose time says when the set-up began."""
 
 _SERVE = 'exec "$(command -v bash || echo /bin/sh)" -c "$1"'
 """The script that starts a server. The command is an argument, no part of this text."""
@@ -28,12 +33,22 @@ class ProjectRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Prebuilt:
+    """The snapshot that a sandbox began as instead of running its set-up, and when it was taken."""
+
+    snapshot: SnapshotId
+    taken_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class SandboxProject:
     """The approved project of a sandbox.
 
     `terminal_id` is the terminal of the set-up that began last, `reason` says why it failed.
     `awaits_servers`: the servers of this runtime are not started yet.
     `later` counts for the sandbox's first life: what its caller sent then is not sent again.
+    `prebuild_key` is the key under which the disk may be kept once the set-up that waits or runs
+    has succeeded, None where it may not. `prebuilt`: it began as such a snapshot.
     """
 
     repository: str
@@ -44,6 +59,8 @@ class SandboxProject:
     terminal_id: str | None = None
     reason: str | None = None
     awaits_servers: bool = False
+    prebuild_key: str | None = None
+    prebuilt: Prebuilt | None = None
 
 
 def project_of(decided: DecidedProject, request: ProjectRequest) -> SandboxProject:
@@ -73,8 +90,27 @@ def mark_setup_begun(project: SandboxProject, terminal_id: str) -> SandboxProjec
 
 def mark_setup_ended(project: SandboxProject, reason: str | None) -> SandboxProject:
     """Return the project after its set-up; `reason` None means that every command succeeded."""
-    state = SetupState.DONE if reason is None else SetupState.FAILED
-    return replace(project, state=state, reason=reason)
+    if reason is None:
+        return replace(project, state=SetupState.DONE, reason=None)
+    return replace(project, state=SetupState.FAILED, reason=reason, prebuild_key=None)
+
+
+def begin_prebuilt(project: SandboxProject, prebuilt: Prebuilt) -> SandboxProject:
+    """Return the project of a sandbox that began as a snapshot of one whose set-up succeeded."""
+    return replace(project, state=SetupState.DONE, prebuild_key=None, prebuilt=prebuilt)
+
+
+def forget_prebuild(project: SandboxProject) -> SandboxProject:
+    """Return the project of a sandbox whose disk is not kept for others, and that began as no such
+    snapshot: a copy, or one in which the set-up is run again."""
+    return replace(project, prebuild_key=None, prebuilt=None)
+
+
+def awaits_prebuild(project: SandboxProject | None) -> bool:
+    """Report whether the disk may have to be kept: the set-up runs, or has succeeded just now."""
+    if project is None or project.prebuild_key is None:
+        return False
+    return project.state in (SetupState.RUNNING, SetupState.DONE)
 
 
 def is_ready_for_agent(project: SandboxProject | None) -> bool:
@@ -102,7 +138,7 @@ def server_argv(name: str, command: str) -> tuple[str, ...]:
 def reset_setup(project: SandboxProject) -> SandboxProject:
     """Return the project in a fresh workspace, where the set-up has to run again by itself."""
     state = SetupState.WAITING if project.content.setup else SetupState.NONE
-    return replace(project, state=state, terminal_id=None, reason=None)
+    return replace(forget_prebuild(project), state=state, terminal_id=None, reason=None)
 
 
 def failure_of(end: Mapping[str, object]) -> str | None:

@@ -284,6 +284,13 @@ class SetupEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class PrebuildSettled:
+    """A report that the disk was kept under the key of a prebuild, or will not be."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class ServersBegan:
     """A report that the servers of its project run in the runtime that was ready then."""
 
@@ -373,4 +380,5 @@ Stimulus = (
     | SetupBegan
     | ServersBegan
     | SetupEnded
+    | PrebuildSettled
 )

@@ -9,6 +9,7 @@ from atoll.domain.ids import OrgId, PrincipalId, SandboxId, SnapshotId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandboxes.naming import read_name
+from atoll.domain.sandboxes.project import forget_prebuild
 from atoll.domain.sandboxes.sandbox import Attachment, Sandbox, keeps_files
 from atoll.wire.words.sandboxes import DiskPromise, Scope, SnapshotState
 
@@ -28,6 +29,18 @@ class SnapshotExport:
 
 
 @dataclass(frozen=True, slots=True)
+class Prebuild:
+    """The use of a snapshot that was taken after a set-up: sandboxes of its owner with the same
+    key begin as it. `repository` is the key of the one whose set-up it was, `digest` that of what
+    was approved."""
+
+    key: str
+    repository: str
+    digest: str
+    used_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """A snapshot.
 
@@ -39,6 +52,8 @@ class Snapshot:
       goes once they have begun.
     - `export`: its disk among the contents, None where it is on the machine alone.
     - `reason`: why it failed. `automatic`: its sandbox's profile had it taken.
+    - `prebuild`: it was taken after a set-up, for sandboxes that would run the same one. No list
+      shows it, and nobody can name it.
     """
 
     id: SnapshotId
@@ -56,6 +71,7 @@ class Snapshot:
     automatic: bool = False
     forks: tuple[SandboxId, ...] | None = None
     export: SnapshotExport | None = None
+    prebuild: Prebuild | None = None
 
     @property
     def extension(self) -> str:
@@ -72,6 +88,7 @@ def snapshot_of(
     now: datetime,
     ttl_seconds: int | None = None,
     for_forks: bool = False,
+    prebuild: Prebuild | None = None,
 ) -> Snapshot:
     """Return a snapshot that is being made. Raises `Invalid` for a name that cannot be one and a
     time that is too short or too long, `Conflict` for a sandbox without a disk."""
@@ -79,7 +96,8 @@ def snapshot_of(
         raise Invalid(f"ttl must lie between 1 and {MAX_TTL_SECONDS} seconds.", field="ttl")
     if not (source.attachment.address is not None or keeps_files(source)):
         raise Conflict(f"Sandbox {source.name} is {source.state}: {RUNNING_OR_KEPT}.")
-    bare = replace(source, attachment=Attachment(), relocation=None, leftovers=())
+    project = None if source.project is None else forget_prebuild(source.project)
+    bare = replace(source, attachment=Attachment(), relocation=None, leftovers=(), project=project)
     return Snapshot(
         snapshot_id,
         source.org_id,
@@ -90,13 +108,14 @@ def snapshot_of(
         now,
         expires_at=None if ttl_seconds is None else now + timedelta(seconds=ttl_seconds),
         forks=() if for_forks else None,
+        prebuild=prebuild,
     )
 
 
 def may_see_snapshot(caller: Principal, snapshot: Snapshot) -> bool:
     """Report whether the caller may see a snapshot: that of a sandbox they own, or of one that is
-    shared in the organization. A token of a sandbox sees none."""
-    if snapshot.org_id != caller.org_id:
+    shared in the organization. A token of a sandbox sees none, and nobody one of a set-up."""
+    if snapshot.org_id != caller.org_id or snapshot.prebuild is not None:
         return False
     if caller.token is not None and caller.token.sandbox_id is not None:
         return False
@@ -125,8 +144,9 @@ def exported(snapshot: Snapshot) -> SnapshotExport:
 
 def check_exportable(snapshot: Snapshot) -> None:
     """Check that a snapshot may be kept among the contents. Raises `Conflict` for one that is not
-    whole, and for that of a fork, which goes by itself."""
-    if snapshot.state is not SnapshotState.READY or snapshot.forks is not None:
+    whole, and for that of a fork or a set-up, which goes by itself."""
+    passing = snapshot.forks is not None or snapshot.prebuild is not None
+    if snapshot.state is not SnapshotState.READY or passing:
         raise Conflict(
             f"Snapshot {snapshot.name} is {snapshot.state}: only one that is ready, and stays, can "
             "be exported."

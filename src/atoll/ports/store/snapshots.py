@@ -13,11 +13,11 @@ class SnapshotRows(OwnedRecords[Snapshot, SnapshotId], Protocol):
     """Snapshots, each with the sandbox that it is of."""
 
     async def named(self, org_id: OrgId, owner: PrincipalId, name: str) -> Snapshot | None:
-        """Return the newest snapshot of this name that a person has."""
+        """Return the newest snapshot of this name that a person has, of those that lists show."""
         ...
 
     async def count(self, org_id: OrgId, owner: PrincipalId) -> int:
-        """Return how many a person has taken, without those of forks and of profiles."""
+        """Return how many a person has taken, without those of forks, profiles and set-ups."""
         ...
 
     async def page(
@@ -29,11 +29,17 @@ class SnapshotRows(OwnedRecords[Snapshot, SnapshotId], Protocol):
         sandbox_id: SandboxId | None = None,
     ) -> RowPage[Snapshot]:
         """Return a page of those that a person may see, newest first: their own, and those of
-        sandboxes that were shared in the organization; without those of forks."""
+        sandboxes that were shared in the organization; without those of forks and set-ups."""
         ...
 
     async def automatic(self, sandbox_id: SandboxId) -> list[Snapshot]:
         """Return those that the profile of a sandbox had taken, oldest first."""
+        ...
+
+    async def prebuilds(
+        self, org_id: OrgId | None = None, owner: PrincipalId | None = None
+    ) -> list[Snapshot]:
+        """Return those that were taken after a set-up, of one person, or of all."""
         ...
 
     async def unsettled(self, before: datetime) -> list[Snapshot]:

@@ -28,6 +28,22 @@ HEADS = "--branches --exclude='refs/*' --all"
 # the pushed one does not have.
 TELL_MOVED = "case $said in *'(fetch first)'* | *'(non-fast-forward)'*) printf moved ;; esac"
 
+# `origin_refs` writes the remote branches and tags of a tree as its shared repository has them, and
+# remembers the origin's own branch. Uses $store and $head.
+ORIGIN_REFS = r"""
+names() { git --git-dir="$store" for-each-ref --format="$1" "$2"; }
+origin_refs() {
+  {
+    echo '# pack-refs with: sorted '
+    names '%(objectname) refs/remotes/origin/%(refname:lstrip=2)' refs/heads
+    names '%(objectname) %(refname)' refs/tags
+  } > .git/packed-refs
+  if [ -n "$head" ]; then
+    git symbolic-ref refs/remotes/origin/HEAD "refs/remotes/origin/$head"
+  fi
+}
+"""
+
 # $1 folder  $2 shared repository  $3 branch  $4 commit ("" for an empty repository)
 # $5 "yes" when the branch exists at the origin  $6 origin's address ("" for none)
 # $7 the origin's own branch ("" when unknown)  $8 the sandbox's name  $9 the repository's number
@@ -49,6 +65,7 @@ shift
 """
     + QUARANTINE
     + LEFT_OUT
+    + ORIGIN_REFS
     + r"""
 mark=.git/atoll-unfinished
 mkdir -p "$dir"
@@ -71,15 +88,7 @@ git config remote.origin.url "${url:-$store}"
 git config remote.origin.fetch '+refs/heads/*:refs/remotes/origin/*'
 git config remote.atoll.url "$store"
 git config remote.atoll.fetch '+refs/heads/*:refs/remotes/atoll/*'
-names() { git --git-dir="$store" for-each-ref --format="$1" "$2"; }
-{
-  echo '# pack-refs with: sorted '
-  names '%(objectname) refs/remotes/origin/%(refname:lstrip=2)' refs/heads
-  names '%(objectname) %(refname)' refs/tags
-} > .git/packed-refs
-if [ -n "$head" ]; then
-  git symbolic-ref refs/remotes/origin/HEAD "refs/remotes/origin/$head"
-fi
+origin_refs
 if [ -n "$commit" ]; then
   git update-ref "refs/heads/$branch" "$(git rev-parse --verify -q "$commit^{commit}")"
   git symbolic-ref HEAD "refs/heads/$branch"

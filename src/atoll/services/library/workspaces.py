@@ -63,7 +63,7 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Start:
+class TreeStart:
     """The commit a working tree starts from; `tracked` when its branch is one of the origin.
     `passed_over` is where a branch of that name stands that the tree does not go on from."""
 
@@ -109,7 +109,7 @@ class Workspaces:
         in those."""
         submodules: list[StoredRepository] = []
         with contextlib.suppress(Invalid, NotFound):
-            waiting = [(stored, _start(repo, 0, await self._shelf.refs(stored)).commit)]
+            waiting = [(stored, find_start(repo, 0, await self._shelf.refs(stored)).commit)]
             while waiting and len(submodules) < MAX_SUBMODULES:
                 for submodule in await self._modules(org_id, *waiting.pop(0)):
                     if submodule.key in {other.key for other in submodules}:
@@ -148,7 +148,7 @@ class Workspaces:
                 raise NotFound(
                     UPLOAD_FIRST.format(repo.key), field=f"repos[{number}].key"
                 ) from error
-            _start(repo, number, await self._shelf.refs(stored))
+            find_start(repo, number, await self._shelf.refs(stored))
 
     async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:
         """Return the repository and branch that lack a file of the workspace."""
@@ -161,7 +161,7 @@ class Workspaces:
             if not (fetched or self._fetched_enough(stored)):
                 return None
             refs = await self._shelf.refs(stored)
-            start = _start(repo, number, refs, laid_out=_is_laid_out(sandbox))
+            start = find_start(repo, number, refs, laid_out=_is_laid_out(sandbox))
         except (NotFound, Invalid):
             return None
         if start.commit and await self._shelf.has_file(stored, start.commit, inner):
@@ -177,7 +177,7 @@ class Workspaces:
         number, repo, inner = held
         stored = await self.stored(sandbox, repo)
         refs = await self._shelf.refs(stored)
-        start = _start(repo, number, refs, laid_out=sandbox.ready_at is not None)
+        start = find_start(repo, number, refs, laid_out=sandbox.ready_at is not None)
         if not start.commit:
             return None
         return await self._shelf.read_file(stored, start.commit, inner, max_bytes=max_bytes)
@@ -186,7 +186,7 @@ class Workspaces:
         """Return the shared repository behind one that a sandbox could have, fetched, and the
         commit that its tree would start from (empty where there is none). Raises `NotFound`."""
         stored = _check_usable(await self._fresh(repo, org_id), org_id)
-        return stored, _start(repo, 0, await self._shelf.refs(stored)).commit
+        return stored, find_start(repo, 0, await self._shelf.refs(stored)).commit
 
     async def prepare(
         self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
@@ -197,14 +197,14 @@ class Workspaces:
         for number, repo in enumerate(sandbox.repos):
             stored = await self.stored(sandbox, repo)
             refs = await self._shelf.refs(stored)
-            start = _start(repo, number, refs, laid_out=sandbox.ready_at is not None)
+            start = find_start(repo, number, refs, laid_out=sandbox.ready_at is not None)
             report(self._as_of(stored))
             outcome = await run_inside(
                 client,
                 PREPARE,
                 (repo.path, inside_path(number), repo.branch, start.commit,
                  "yes" if start.tracked else "no", stored.repo_url, start.head,
-                 sandbox.name, str(number), _find_base_ref(repo, start), *repo.sparse),
+                 sandbox.name, str(number), find_base_ref(repo, start), *repo.sparse),
                 heard=_Percentages(repo.path, report),
             )  # fmt: skip
             if outcome.code == LAID_OUT_BEFORE:
@@ -398,13 +398,15 @@ def _remote(repo: RepoRequest | SandboxRepo) -> Remote:
     return read_remote(repo.repo_url, allow_loopback=True)
 
 
-def _start(
+def find_start(
     repo: RepoRequest | SandboxRepo,
     number: int,
     refs: tuple[Ref, ...],
     *,
     laid_out: bool = False,
-) -> _Start:
+) -> TreeStart:
+    """Return where the tree of a repository begins. Raises `Invalid` for a start that is not there,
+    and for a branch that is a tag, with the field of repository `number`."""
     commits = {ref.name: ref.commit for ref in refs}
     branches = [name for ref in refs if (name := branch_of_ref(ref.name)) is not None]
     head = branches[0] if branches else ""
@@ -413,7 +415,7 @@ def _start(
             if (commit := commits.get(f"refs/{kind}/{repo.from_branch}")) is not None:
                 there = commits.get(f"refs/heads/{repo.branch}", commit)
                 passed = there if there != commit else ""
-                return _Start(commit, tracked=False, head=head, passed_over=passed)
+                return TreeStart(commit, tracked=False, head=head, passed_over=passed)
         some = ", ".join(branches[:5]) or "none at all"
         raise Invalid(
             f"{repo.repo_url or repo.key} has no branch {repo.from_branch!r}; it has {some}.",
@@ -421,7 +423,7 @@ def _start(
         )
     existing = commits.get(f"refs/heads/{repo.branch}")
     if existing is not None:
-        return _Start(existing, tracked=True, head=head)
+        return TreeStart(existing, tracked=True, head=head)
     begun = laid_out or (isinstance(repo, SandboxRepo) and repo.began_from is not None)
     if f"refs/tags/{repo.branch}" in commits and not begun:
         raise Invalid(
@@ -430,7 +432,7 @@ def _start(
             f"{repo.branch}`).",
             field=f"repos[{number}].branch",
         )
-    return _Start(commits.get(f"refs/heads/{head}", ""), tracked=False, head=head)
+    return TreeStart(commits.get(f"refs/heads/{head}", ""), tracked=False, head=head)
 
 
 def _is_laid_out(sandbox: Sandbox) -> bool:
@@ -438,7 +440,7 @@ def _is_laid_out(sandbox: Sandbox) -> bool:
     return sandbox.ready_at is not None or sandbox.seed is not None
 
 
-def _find_base_ref(repo: SandboxRepo, start: _Start) -> str:
+def find_base_ref(repo: SandboxRepo, start: TreeStart) -> str:
     """Return the branch or tag whose commits are not the sandbox's own work."""
     return repo.from_branch or repo.began_from or (repo.branch if start.tracked else start.head)
 

@@ -12,6 +12,7 @@ from typing import Protocol
 from atoll.domain.sandboxes.sandbox import Attachment, Sandbox
 from atoll.domain.sandboxes.stimulus import Reached
 from atoll.domain.sandboxes.task import Task
+from atoll.domain.snapshots.snapshot import Snapshot
 from atoll.ports import Extension, Mount, Provision, Reachability, RuntimeClient
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.policies.policies import ComposedPolicy
@@ -47,6 +48,7 @@ class BringUp:
     inside: InsideAgents = field(init=False)  # AgentChoice
     mounts: tuple[Mount, ...] = field(init=False)  # Mounts
     request: Provision = field(init=False)  # BackendRequest
+    prebuild: Snapshot | None = None  # PrebuildChoice
     reach: Reachability = field(init=False)  # Wall
     client: RuntimeClient = field(init=False)  # Wall
     attachment: Attachment = field(init=False)  # Wall

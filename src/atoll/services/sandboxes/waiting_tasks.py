@@ -6,15 +6,16 @@ set-up again. The tasks are the stored sandboxes themselves, so they outlive the
 
 from datetime import timedelta
 from functools import partial
+from typing import Protocol
 
 import structlog
 
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM, Principal
-from atoll.domain.sandboxes.project import failure_of, is_ready_for_agent
+from atoll.domain.sandboxes.project import awaits_prebuild, failure_of, is_ready_for_agent
 from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
-from atoll.domain.sandboxes.stimulus import ServersBegan, SetupEnded, TaskBegan
+from atoll.domain.sandboxes.stimulus import PrebuildSettled, ServersBegan, SetupEnded, TaskBegan
 from atoll.domain.sandboxes.task import mark_failed
 from atoll.domain.sandboxes.task_queue import is_waiting, servers_due
 from atoll.ports import Clock, RuntimeClient
@@ -33,6 +34,15 @@ LOOK_SECONDS = 1.0
 _log = structlog.get_logger(__name__)
 
 
+class SetupKeeper(Protocol):
+    """Keeper of what set-ups leave."""
+
+    async def keep(self, sandbox: Sandbox, client: RuntimeClient) -> None:
+        """Keep the disk of a sandbox whose set-up has just succeeded, before anything else runs.
+        Raises `StoreUnavailable`."""
+        ...
+
+
 class WaitingTasks:
     """The servers and tasks of this control plane that wait for a set-up."""
 
@@ -44,12 +54,14 @@ class WaitingTasks:
         *,
         reconciler: Reconciler,
         runner: TaskRunner,
+        keeper: SetupKeeper | None = None,
     ) -> None:
         self._directory = directory
         self._clock = clock
         self._runtimes = runtimes
         self._reconciler = reconciler
         self._runner = runner
+        self._keeper = keeper
         self._looking: set[SandboxId] = set()
         self._beginning: set[SandboxId] = set()
 
@@ -112,11 +124,22 @@ class WaitingTasks:
                 return
             ended = SetupEnded(project.terminal_id, failure_of(terminal.exit.words()))
             sandbox = await self._reconciler.apply(sandbox.id, ended)
+        sandbox = await self._keep_setup(sandbox, client)
         if servers_due(sandbox) and sandbox.ready_at is not None:
             await _open_servers_or_log(sandbox, client)
             sandbox = await self._reconciler.apply(sandbox.id, ServersBegan(sandbox.ready_at))
         if is_waiting(sandbox) and is_ready_for_agent(sandbox.project):
             await self.begin(SYSTEM, sandbox, client)
+
+    async def _keep_setup(self, sandbox: Sandbox, client: RuntimeClient) -> Sandbox:
+        """Have what a set-up left kept, where it may be."""
+        project = sandbox.project
+        if self._keeper is None or project is None or not awaits_prebuild(project):
+            return sandbox
+        if project.state is SetupState.DONE:
+            await self._keeper.keep(sandbox, client)
+        settled = PrebuildSettled(project.prebuild_key or "")
+        return await self._reconciler.apply(sandbox.id, settled)
 
 
 async def _open_servers_or_log(sandbox: Sandbox, client: RuntimeClient) -> None:
@@ -131,8 +154,8 @@ def _may_change(sandbox: Sandbox) -> bool:
     """Report whether servers or a task may begin without a person: the set-up runs or has
     succeeded."""
     project = sandbox.project
-    awaits_servers = project is not None and project.awaits_servers
-    if sandbox.state not in RUNNING or not (awaits_servers or is_waiting(sandbox)):
+    behind_setup = awaits_prebuild(project) or (project is not None and project.awaits_servers)
+    if sandbox.state not in RUNNING or not (behind_setup or is_waiting(sandbox)):
         return False
     return is_ready_for_agent(project) or (
         project is not None and project.state is SetupState.RUNNING

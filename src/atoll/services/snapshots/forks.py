@@ -16,8 +16,9 @@ from atoll.services.contents.contents import Contents
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.snapshots.exports import SnapshotExports
+from atoll.services.snapshots.keeper import SnapshotKeeper, SnapshotRequest
 from atoll.services.snapshots.schedule import SnapshotSchedule
-from atoll.services.snapshots.snapshots import SnapshotRequest, Snapshots, SnapshotUpkeep
+from atoll.services.snapshots.snapshots import Snapshots, SnapshotUpkeep
 from atoll.wire.words.sandboxes import MAX_FORKS, AgentMode, Conversation, Scope
 
 KEPT_SECONDS = 3600
@@ -50,6 +51,7 @@ class SnapshotServices:
     """Snapshots, exports, forks, and what the leader does for them. `contents` are where exports
     lie."""
 
+    keeper: SnapshotKeeper
     snapshots: Snapshots
     exports: SnapshotExports
     forks: "Forks"

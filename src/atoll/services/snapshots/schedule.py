@@ -17,7 +17,7 @@ from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
 from atoll.domain.snapshots.snapshot import Snapshot
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.directory import Directory
-from atoll.services.snapshots.snapshots import SnapshotRequest, Snapshots
+from atoll.services.snapshots.keeper import SnapshotKeeper, SnapshotRequest
 from atoll.wire.words.sandboxes import CheckpointEnd, State
 
 LOOK_EVERY: Final = timedelta(seconds=1)
@@ -34,10 +34,10 @@ _log = structlog.get_logger(__name__)
 class SnapshotSchedule:
     """The leader's look at sandboxes whose profile has snapshots taken."""
 
-    def __init__(self, ground: Ground, directory: Directory, snapshots: Snapshots) -> None:
+    def __init__(self, ground: Ground, directory: Directory, keeper: SnapshotKeeper) -> None:
         self._ground = ground
         self._directory = directory
-        self._snapshots = snapshots
+        self._keeper = keeper
         self._settled: dict[SandboxId, tuple[datetime | None, datetime]] = {}
 
     async def run(self) -> None:
@@ -83,12 +83,12 @@ class SnapshotSchedule:
         newest = taken[-1].created_at if taken else None
         if is_due(sandbox, rule, newest, self._ground.clock.now()):
             request = SnapshotRequest(automatic=True)
-            taken.append(await self._snapshots.take_of(sandbox, request, SYSTEM))
+            taken.append(await self._keeper.take(sandbox, request, SYSTEM))
         await self._drop_oldest(taken, rule.keep)
 
     async def _drop_oldest(self, taken: list[Snapshot], keep: int) -> None:
         for snapshot in taken[:-keep]:
-            await self._snapshots.drop(snapshot, SYSTEM)
+            await self._keeper.drop(snapshot, SYSTEM)
 
 
 def _change_of(sandbox: Sandbox) -> datetime | None:

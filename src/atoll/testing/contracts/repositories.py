@@ -188,6 +188,16 @@ class RepositoryShelfContract:
         with pytest.raises(Invalid):
             await shelf.read_file(stored, commit, "README.md", max_bytes=len(content) - 1)
 
+    async def test_files_of_a_commit_have_the_ids_of_their_content(
+        self, shelf: RepositoryShelf, remote: Remote
+    ) -> None:
+        stored = await shelf.fetch(remote, discard_line)
+        commit = (await shelf.refs(stored))[0].commit
+        paths = ("absent", "README.md", "a b", "../README.md", "README.md/x", ".")
+        ids = await shelf.file_ids(stored, commit, paths)
+        assert list(ids) == ["README.md"] and len(ids["README.md"]) >= 40
+        assert await shelf.file_ids(stored, commit, ()) == {}
+
     async def test_fetch_again_gives_the_same_repository(
         self, shelf: RepositoryShelf, remote: Remote
     ) -> None:

@@ -351,15 +351,17 @@ def build_snapshots(
     ground: Ground, within: SandboxServices, ports: SandboxPorts
 ) -> SnapshotServices:
     """Return the use cases on snapshots and forks, and what the leader does for them."""
-    snapshots = Snapshots(ground, within.sandboxes, ports.extensions)
+    keeper = within.keeping.keeper
+    snapshots = Snapshots(ground, within.sandboxes, keeper)
     opened = ports.contents
     exports = None if opened is None else build_exports(ground, ports.vault, opened)
     return SnapshotServices(
+        keeper,
         snapshots,
         SnapshotExports(ground, exports),
         Forks(ground, snapshots, within.sandboxes),
-        SnapshotUpkeep(ground, snapshots),
-        SnapshotSchedule(ground, within.directory, snapshots),
+        SnapshotUpkeep(ground, keeper, within.keeping.prebuilds),
+        SnapshotSchedule(ground, within.directory, keeper),
         None if exports is None else exports.contents,
     )
 

@@ -28,7 +28,9 @@ from atoll.services.library.saved_work import SavedWork
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.overview.machine import Examination, refuse_examination
 from atoll.services.policies.network_boundary import NetworkBoundary
+from atoll.services.provisioning.steps.prebuild import PrebuiltTrees
 from atoll.services.settings import ServiceSettings
+from atoll.services.snapshots.kept_trees import KeptTrees
 from atoll.wiring.control.exchange import Exchange
 
 
@@ -60,12 +62,13 @@ class LibraryPorts:
 @dataclass(frozen=True, slots=True)
 class Preparation:
     """The services that prepare a sandbox: profiles, workspaces, and the work saved from earlier
-    workspaces. `pushes` notes which of them pushed."""
+    workspaces. `pushes` notes which of them pushed. Without `prebuilt_trees` no set-up is kept."""
 
     profiles: Profiles
     workspaces: WorkspacePreparer
     saver: WorkSaver
     pushes: PushNotes = field(default_factory=PushNotes)
+    prebuilt_trees: PrebuiltTrees | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,7 @@ def build_library(ground: Ground, ports: LibraryPorts, *, settings: ServiceSetti
             ),
             workspaces,
             SavedWork(workspaces, ports.kept, clock=clock, identifiers=ids, settings=settings.kept),
+            prebuilt_trees=KeptTrees(workspaces, ports.shelf),
         ),
     )
 

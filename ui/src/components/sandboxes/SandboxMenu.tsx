@@ -3,6 +3,7 @@
 import type { Sandbox } from '../../api/types';
 import { t } from '../../language/t';
 import { actsOf, actWords, comesHome, isSettled, type Act } from '../../state/acts';
+import { age, isNow, tick } from '../../state/clock';
 import { refusals } from '../../state/refusals';
 import { copying, useMayCopy } from '../../state/snapshots';
 import { useStore } from '../../state/store';
@@ -132,6 +133,21 @@ function Entry({ icon, words, danger = false, onChoose }: EntryProps) {
   );
 }
 
+/** That it began with what an earlier set-up left. */
+function Beginning({ sandbox }: { readonly sandbox: Sandbox }) {
+  const now = useStore(tick);
+  const at = sandbox.project?.prebuilt_at ?? null;
+  if (at === null) return null;
+  return (
+    <li className="fact" title={at}>
+      <Icon name="clock" />
+      {isNow(at, now)
+        ? t`set up from a snapshot of just now`
+        : t`set up from a snapshot of ${age(at, now)} ago`}
+    </li>
+  );
+}
+
 function Facts({ sandbox, manages, works, onLeave, onNetwork }: MenuBodyProps) {
   const repo = repoWords(sandbox);
   const profile = profileWords(sandbox.profile.id);
@@ -165,6 +181,7 @@ function Facts({ sandbox, manages, works, onLeave, onNetwork }: MenuBodyProps) {
           <IsolationMark sandbox={sandbox} isolation={isolation} />
         </li>
       )}
+      <Beginning sandbox={sandbox} />
       <WorkerLink sandbox={sandbox} />
       {manages && AGING.includes(sandbox.state) && sandbox.archived_at === null && (
         <li>

@@ -165,7 +165,8 @@ class Task(Shape):
 class SandboxProject(Shape):
     """The approved project: its set-up commands and their state, `terminal_id` the terminal they
     run in, `reason` why they failed; servers' commands by terminal, ports to forward, and files
-    that the caller sends."""
+    that the caller sends. `prebuilt_at`: when the snapshot was taken that the sandbox began as
+    instead of running its set-up."""
 
     repository = fields.text()
     digest = fields.text()
@@ -176,6 +177,7 @@ class SandboxProject(Shape):
     servers = fields.named_texts()
     ports = fields.numbers()
     copies = fields.texts()
+    prebuilt_at = fields.text()
 
 
 class Sandbox(Shape):

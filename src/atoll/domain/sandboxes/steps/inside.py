@@ -5,7 +5,12 @@ from dataclasses import replace
 from atoll.domain.agents import resumable
 from atoll.domain.event import Json
 from atoll.domain.sandboxes.instruction import Append
-from atoll.domain.sandboxes.project import SandboxProject, mark_setup_begun, mark_setup_ended
+from atoll.domain.sandboxes.project import (
+    SandboxProject,
+    forget_prebuild,
+    mark_setup_begun,
+    mark_setup_ended,
+)
 from atoll.domain.sandboxes.sandbox import (
     RUNNING,
     Sandbox,
@@ -16,6 +21,7 @@ from atoll.domain.sandboxes.stimulus import (
     AgentEnded,
     AgentReport,
     AgentStarted,
+    PrebuildSettled,
     RuntimeBegan,
     ServersBegan,
     SetupBegan,
@@ -27,7 +33,8 @@ from atoll.wire.words.sandboxes import SetupState
 
 
 def step_setup(
-    sandbox: Sandbox, report: SetupBegan | SetupEnded | ServersBegan | TaskBegan
+    sandbox: Sandbox,
+    report: SetupBegan | SetupEnded | PrebuildSettled | ServersBegan | TaskBegan,
 ) -> Outcome:
     """Return the outcome of a report about set-up, servers or task."""
     if isinstance(report, TaskBegan):
@@ -39,7 +46,8 @@ def step_setup(
         case SetupBegan(terminal_id):
             if sandbox.state not in RUNNING:
                 return sandbox, ()
-            began = mark_setup_begun(project, terminal_id)
+            # People and agents were at work by now.
+            began = mark_setup_begun(forget_prebuild(project), terminal_id)
             told = setup_event("sandbox.setup_started", began)
             return replace(sandbox, project=began), (told,)
         case SetupEnded(terminal_id, reason):
@@ -48,10 +56,19 @@ def step_setup(
             ended = mark_setup_ended(project, reason)
             told = setup_event("sandbox.setup_ended", ended)
             return replace(sandbox, project=ended), (told,)
-        case ServersBegan(ready_at):  # pragma: no branch - the cases are all
-            begun = sandbox.ready_at == ready_at
-            project = replace(project, awaits_servers=project.awaits_servers and not begun)
-            return replace(sandbox, project=project), ()
+        case PrebuildSettled() | ServersBegan():  # pragma: no branch - the cases are all
+            return replace(sandbox, project=_settle(sandbox, project, report)), ()
+
+
+def _settle(
+    sandbox: Sandbox, project: SandboxProject, report: PrebuildSettled | ServersBegan
+) -> SandboxProject:
+    """Return the project once something that waited for its set-up is done."""
+    if isinstance(report, PrebuildSettled):
+        same = project.prebuild_key == report.key
+        return replace(project, prebuild_key=None) if same else project
+    begun = sandbox.ready_at == report.ready_at
+    return replace(project, awaits_servers=project.awaits_servers and not begun)
 
 
 def _step_task(sandbox: Sandbox, report: TaskBegan) -> Outcome:

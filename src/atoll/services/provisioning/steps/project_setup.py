@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from atoll.domain.errors import AtollError
 from atoll.domain.sandboxes.project import (
+    SETUP_MARK,
     SETUP_TERMINAL,
     SandboxProject,
     mark_setup_begun,
@@ -22,7 +23,11 @@ from atoll.wire.contract.terminals import OpenBody, TerminalRecord, list_termina
 from atoll.wire.words.sandboxes import SetupState
 
 # $1… commands. Each is an argument: none is part of this text.
-_RUN = r"""
+_RUN = (
+    rf"""
+rm -rf {SETUP_MARK}; : > {SETUP_MARK}
+"""
+    + r"""
 number=0
 for command do
   number=$((number + 1))
@@ -35,6 +40,7 @@ for command do
 done
 printf '\033[32mset-up done\033[0m\n'
 """
+)
 
 
 class ProjectSetup:

@@ -3,7 +3,7 @@
 from atoll.domain.snapshots.beginning import continued
 from atoll.domain.snapshots.snapshot import Snapshot
 from atoll.services.snapshots.forks import ForkRequest
-from atoll.services.snapshots.snapshots import SnapshotRequest
+from atoll.services.snapshots.keeper import SnapshotRequest
 from atoll.surfaces.http.sandboxes.view import sandbox_views, wait_and_view
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.reading import longest_wait

@@ -107,6 +107,7 @@ def _project(project: SandboxProject) -> api.SandboxProjectView:
         servers=dict(content.servers),
         ports=[*content.ports],
         copies=[*content.copies],
+        prebuilt_at=None if project.prebuilt is None else project.prebuilt.taken_at.isoformat(),
     )
 
 

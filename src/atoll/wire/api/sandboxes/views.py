@@ -140,7 +140,8 @@ class TaskView(Answer):
 class SandboxProjectView(Answer):
     """The approved project: its set-up commands and their state, `terminal_id` the terminal they
     run in, `reason` why they failed; servers' commands by terminal, ports to forward, and files
-    that the caller sends."""
+    that the caller sends. `prebuilt_at`: when the snapshot was taken that the sandbox began as
+    instead of running its set-up."""
 
     repository: str
     digest: str
@@ -151,6 +152,7 @@ class SandboxProjectView(Answer):
     servers: dict[str, str]
     ports: list[int]
     copies: list[str]
+    prebuilt_at: str | None
 
 
 class SandboxView(Answer):

@@ -9,6 +9,11 @@ from atoll.services.provisioning.provisioning import Provisioning
 from atoll.services.provisioning.steps.agents import AgentChoice, AgentStart, OwnAgentCheck
 from atoll.services.provisioning.steps.instructions import InstructionsCheck, RepositoryInstructions
 from atoll.services.provisioning.steps.policy import PolicyComposition, PolicyInForce
+from atoll.services.provisioning.steps.prebuild import (
+    PrebuildChoice,
+    Prebuilding,
+    PrebuiltWorkspace,
+)
 from atoll.services.provisioning.steps.project_setup import ProjectSetup
 from atoll.services.provisioning.steps.screens import ScreenRead, TerminalReturn
 from atoll.services.provisioning.steps.task import TaskStart
@@ -30,6 +35,7 @@ def bring_up_steps(
     workspaces: WorkspacePreparer,
     layers: Layers,
     screens: ScreenRead,
+    prebuilding: Prebuilding | None = None,
 ) -> tuple[BringUpStep, ...]:
     """Return the steps from a sandbox on paper to one that its people and agents can use."""
     return (
@@ -38,13 +44,15 @@ def bring_up_steps(
         AgentChoice(layers.agents),
         Mounts(workspaces, layers.safety),
         InstructionsCheck(workspaces),
+        PrebuildChoice(prebuilding, layers.configs),
         BackendRequest(layers, workspaces),
         ReadOnlyTrees(provisioning, workspaces),
-        Wall(provisioning, runtimes),
+        Wall(provisioning, runtimes, prebuilding),
         # Behind it: the policy is in force before anything of the caller's runs.
         PolicyInForce(policies),
         OwnAgentCheck(),
         CopiedPushes(),
+        PrebuiltWorkspace(prebuilding),
         WorkspaceTrees(workspaces),
         CopiedBranches(),
         StartFolder(),

@@ -6,11 +6,9 @@ from functools import partial
 
 from atoll.adapters.addresses import look_up
 from atoll.domain.errors import AtollError
-from atoll.domain.people.principal import Principal
-from atoll.domain.sandboxes.sandbox import GONE, Sandbox
+from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import (
     Extension,
-    Transaction,
 )
 from atoll.services.approvals.requests import ApprovalRequests
 from atoll.services.ground import Ground
@@ -29,11 +27,9 @@ from atoll.services.lifecycle.usage_sampling import UsageSampling
 from atoll.services.lifecycle.waits import SandboxWaits
 from atoll.services.logins.lent import ExposureRules, LentLogins
 from atoll.services.logins.upkeep import LoginServices
-from atoll.services.people.ownership import settle_remnants
 from atoll.services.policies.network_boundary import NetworkBoundary, Registries
 from atoll.services.policies.policies import Policies
 from atoll.services.policies.policy_push import PolicyPush
-from atoll.services.previews.previews import remove_previews
 from atoll.services.provisioning.bring_up import BringUpSteps
 from atoll.services.provisioning.inside_agents import Layers
 from atoll.services.provisioning.provisioning import Provisioning
@@ -41,6 +37,7 @@ from atoll.services.provisioning.relocation import Relocations
 from atoll.services.provisioning.seeds import lay_login
 from atoll.services.provisioning.settings import ProvisioningSettings
 from atoll.services.provisioning.startups import Startups
+from atoll.services.provisioning.steps.prebuild import Prebuilding
 from atoll.services.provisioning.steps.screens import ScreenRead
 from atoll.services.provisioning.teardowns import Teardowns
 from atoll.services.routes.rerouting import Rerouting
@@ -71,7 +68,9 @@ from atoll.wiring.control.library import (
     Preparation,
 )
 from atoll.wiring.control.lifecycle.bring_up import bring_up_steps
+from atoll.wiring.control.lifecycle.keeping import Keeping, build_keeping
 from atoll.wiring.control.lifecycle.ports import SandboxPorts
+from atoll.wiring.control.lifecycle.transitions import build_transitions
 from atoll.wiring.control.outside.hosts import build_routing
 from atoll.wiring.control.outside.issuers import build_logins
 
@@ -109,6 +108,7 @@ class SandboxServices:
     checks: AgentChecks
     journals: Journals
     directory: Directory
+    keeping: Keeping
 
 
 def build_lifecycle(
@@ -156,27 +156,6 @@ def build_lifecycle(
     )
 
 
-def build_transitions(
-    ground: Ground,
-    directory: Directory,
-    *,
-    room: SandboxRoom,
-    hosts: HostRoom,
-    projections: Projections,
-    metadata: Metadata,
-) -> Transitions:
-    """Return what applies stimuli to stored sandboxes, and ends what goes with them."""
-    return Transitions(
-        ground,
-        directory,
-        room=room,
-        hosts=hosts,
-        projections=projections,
-        changed=metadata.note,
-        settle=partial(_settle, ground),
-    )
-
-
 def build_policies(
     ground: Ground, ports: SandboxPorts, transitions: Transitions, *, settings: ServiceSettings
 ) -> Policies:
@@ -189,18 +168,6 @@ def build_policies(
         inside=ports.inside,
         lent=LentLogins(ports.vault, partial(has_doors, ports.extensions)).find,
     )
-
-
-async def _settle(
-    ground: Ground, rows: Transaction, before: Sandbox, after: Sandbox, actor: Principal
-) -> None:
-    """End what a transition of a sandbox leaves without a subject."""
-    if before.asleep_since is not None and after.asleep_since is None:
-        await rows.screens.remove(after.id)
-    await settle_remnants(ground, rows, before, after, actor)
-    if after.state in GONE and before.state not in GONE:
-        await remove_previews(ground, rows, after, actor=actor)
-        await rows.review_threads.remove_of(after.id)
 
 
 def has_doors(extensions: Mapping[str, Extension], sandbox: Sandbox) -> bool:
@@ -222,23 +189,22 @@ def build_sandboxes(
     provisioning = build_provisioning(ground, ports, cycle, preparation, settings.provisioning)
     own, lead = cycle.runners.own, cycle.runners.lead
     maintenance = Maintenance(provisioning, ground.clock, lead)
-    bring_up = build_bring_up(ground, ports, cycle, preparation, provisioning)
+    keeping = build_keeping(ground, ports.extensions, preparation.prebuilt_trees)
+    bring_up = build_bring_up(ground, ports, cycle, preparation, provisioning, keeping.prebuilding)
     reconciler = build_reconciler(ground, cycle, provisioning, bring_up, maintenance=maintenance)
     remote = RemoteMaintenance(ground, maintenance, runtimes, runner=own, leading=lead)
     watch, queue = build_watch(ground, ports, cycle, reconciler), TaskQueue(ground, reconciler)
-    waiting = WaitingTasks(directory, ground.clock, runtimes, reconciler=reconciler, runner=lead)
+    waiting = WaitingTasks(
+        directory,
+        ground.clock,
+        runtimes,
+        reconciler=reconciler,
+        runner=lead,
+        keeper=keeping.prebuilds,
+    )
     lookup = SandboxLookup(ground, directory)
     waits = SandboxWaits(ground, lookup, reconciler.settled)
-    access = RuntimeAccess(
-        lookup,
-        runtimes,
-        waits,
-        reconciler=reconciler,
-        maintenance=remote,
-        backend_watch=watch,
-        journals=journals,
-        sleepers=Sleepers(reconciler, waits),
-    )
+    access = build_access(cycle, lookup, waits, reconciler, maintenance=remote, watch=watch)
     checks = AgentChecks(ports.agents, ports.extensions, cycle.policies.compose)
     admission = build_admission(
         ground, ports, cycle, preparation, checks=checks, settings=settings.admission
@@ -276,6 +242,29 @@ def build_sandboxes(
         checks=checks,
         journals=journals,
         directory=directory,
+        keeping=keeping,
+    )
+
+
+def build_access(
+    cycle: Lifecycle,
+    lookup: SandboxLookup,
+    waits: SandboxWaits,
+    reconciler: Reconciler,
+    *,
+    maintenance: RemoteMaintenance,
+    watch: BackendWatch,
+) -> RuntimeAccess:
+    """Return the access to the runtimes of sandboxes."""
+    return RuntimeAccess(
+        lookup,
+        cycle.runtimes,
+        waits,
+        reconciler=reconciler,
+        maintenance=maintenance,
+        backend_watch=watch,
+        journals=cycle.journals,
+        sleepers=Sleepers(reconciler, waits),
     )
 
 
@@ -285,6 +274,7 @@ def build_bring_up(
     cycle: Lifecycle,
     preparation: Preparation,
     provisioning: Provisioning,
+    prebuilding: Prebuilding | None,
 ) -> BringUpSteps:
     """Return what brings sandboxes up."""
     steps = bring_up_steps(
@@ -294,6 +284,7 @@ def build_bring_up(
         workspaces=preparation.workspaces,
         layers=Layers(ports.agents, ports.safety, ports.configs),
         screens=ScreenRead(cycle.screens, ground.clock),
+        prebuilding=prebuilding,
     )
     return BringUpSteps(provisioning.extension, ground.telemetry, steps)
 

@@ -12,7 +12,7 @@ from atoll.domain.errors import AtollError
 from atoll.domain.logins.agent_login import NAMED_LOGIN
 from atoll.domain.size import MIB
 from atoll.surfaces.cli.console.invocation import Invocation, needs, pass_invocation
-from atoll.surfaces.cli.console.moments import moment_with_age, moment_with_time_left
+from atoll.surfaces.cli.console.moments import age, moment_with_age, moment_with_time_left
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument, utc_option
 from atoll.surfaces.cli.console.output import clean, paint, show_json
 from atoll.surfaces.cli.console.requirements import missing_parts
@@ -183,6 +183,8 @@ def _project_lines(project: SandboxProject) -> list[tuple[str, str]]:
     if not project.value:
         return []
     why = f": {project.reason}" if project.reason else ""
+    if project.prebuilt_at:
+        why = f", from a snapshot of {age(project.prebuilt_at)} ago"
     lines = [] if project.state == "none" else [("set-up", f"{project.state}{why}")]
     lines += [("server", f"{name}: {command}") for name, command in project.servers.items()]
     return [*lines, *(("port", str(port)) for port in project.ports)]
