@@ -22,6 +22,7 @@ from atoll.wire.zygote.snapshots import (
 )
 from atoll.zygote.disk import image, snapshots
 from tests.peers.remains import loops_below
+from tests.zygote.start.test_pool import all_gone, known
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -95,6 +96,17 @@ def test_sandboxes_begin_as_a_snapshot_of_a_running_one_and_are_apart(rig: Zygot
         assert rig.inside(copy, "/bin/sh", "-c", f"ls {state} && echo x > {state}/y")[0] == 0
     assert [read(rig, copy) for copy in copies] == ["mine 0", "mine 1", "mine 2"]
     assert read(rig, first) == "after"
+
+
+def test_what_waited_for_another_start_is_built_anew_as_the_snapshot(rig: ZygoteRig) -> None:
+    write(rig, rig.start("sb_first", env=ENV), "one")
+    keep(rig, "sb_first", "snap_one")
+    spare = rig.ask(wire.Start("sb_copy", 1, "waits", pooled=True))
+    assert isinstance(spare, wire.Started)
+    waited = {each.pid for each in known(rig, "sb_copy").processes}
+    assert read(rig, rig.start("sb_copy", env=ENV, seed="snap_one")) == "one"
+    assert all_gone(sorted(waited))
+    assert waited.isdisjoint(each.pid for each in known(rig, "sb_copy").processes)
 
 
 def test_copy_keeps_its_files_over_a_stop_and_is_kept_itself(rig: ZygoteRig) -> None:

@@ -24,6 +24,7 @@ from atoll.domain.sandboxes.project import (
 )
 from atoll.domain.sandboxes.sandbox import Attachment, CreateSandbox, RepoRequest, Sandbox
 from atoll.domain.sandboxes.stimulus import (
+    PrebuildSettled,
     Reached,
     Recreate,
     Requested,
@@ -155,7 +156,8 @@ def test_setup_that_did_not_open_has_failed() -> None:
 
 
 @pytest.mark.parametrize(
-    "stimulus", [SetupBegan("t_1"), SetupEnded("t_1", None), ServersBegan(NOW)]
+    "stimulus",
+    [SetupBegan("t_1"), SetupEnded("t_1", None), PrebuildSettled("k"), ServersBegan(NOW)],
 )
 def test_report_about_a_sandbox_without_a_project_changes_nothing(stimulus: Stimulus) -> None:
     sandbox = ready(None, None)

@@ -22,6 +22,7 @@ from atoll.domain.sandboxes.sandbox import (
 from atoll.domain.snapshots.beginning import as_seeded, continued, host_for, seeded_request
 from atoll.domain.snapshots.promise import SnapshotPromise, check_promise
 from atoll.domain.snapshots.snapshot import (
+    Prebuild,
     Snapshot,
     SnapshotExport,
     check_exportable,
@@ -264,7 +265,11 @@ def test_agent_that_goes_on_is_the_own_one_else_the_last_that_talks() -> None:
 def test_snapshot_that_is_ready_and_stays_can_be_exported() -> None:
     ready = snapshot(source())
     check_exportable(ready)
-    for other in (replace(ready, state=SnapshotState.REMOVING), replace(ready, forks=())):
+    for other in (
+        replace(ready, state=SnapshotState.REMOVING),
+        replace(ready, forks=()),
+        replace(ready, prebuild=Prebuild("key", "example.org/o/r", "d" * 64, NOW)),
+    ):
         with pytest.raises(Conflict):
             check_exportable(other)
 

@@ -12,14 +12,19 @@ import pytest
 from atoll.adapters.extensions.in_memory import FailurePoint
 from atoll.domain.errors import AtollError, Failed, Invalid, LimitReached, NotFound, Unavailable
 from atoll.domain.hosts.host import LOCAL_HOST, Capacity
-from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId, SnapshotId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.pools.pool import PooledSandbox, PooledState, PoolSize
-from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
+from atoll.domain.repository.project import ProjectFile
+from atoll.domain.sandboxes.project import SandboxProject
+from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox, SandboxRepo
+from atoll.domain.snapshots.prebuild import prebuild_of
+from atoll.domain.snapshots.snapshot import snapshot_of
 from atoll.services.hosts.pool_upkeep import AFTER_FAILURE, LOOK_AGAIN, PoolServices
 from atoll.services.hosts.pools import PoolReport
+from atoll.services.lifecycle.pools import take_pooled
 from atoll.services.sandboxes.settings import AdmissionSettings
-from atoll.wire.words.sandboxes import Access
+from atoll.wire.words.sandboxes import Access, DiskPromise, SetupState, SnapshotState
 from atoll.wiring.control.graph import build_pools
 from atoll.wiring.control.lifecycle.ports import SandboxPorts
 from tests.services.scene import Scene, opened
@@ -103,6 +108,43 @@ async def test_create_of_another_wall_or_with_its_own_is_built(tmp_path: Path) -
         assert {other.id, idling.id}.isdisjoint(each.id for each in await own.pooled())
         report = await own.services.pools.get(LOCAL_PERSON, "bare")
         assert (report.ready, report.pool.taken, report.pool.missed) == (2, 0, 1)
+
+
+async def test_sandbox_that_begins_as_what_a_setup_left_takes_nothing(tmp_path: Path) -> None:
+    async with kept(tmp_path) as own:
+        await own.filled(PoolSize(1, 1))
+        plain, now = await own.create("idling", name="plain"), own.scene.clock.now()
+        waiting = (await own.pooled())[0]
+        content = ProjectFile(".atoll.yaml", setup=("npm ci",))
+        project = SandboxProject("example.org/o/r", "d" * 64, content, state=SetupState.WAITING)
+        placed = replace(
+            plain,
+            id=SandboxId("sb_placed"),
+            profile=waiting.profile,
+            project=project,
+            ready_at=None,
+            repos=(SandboxRepo("https://example.org/o/r", "main", None, "/workspace"),),
+        )
+        left = snapshot_of(
+            plain,
+            snapshot_id=SnapshotId("snap_left"),
+            name=None,
+            disk=DiskPromise.QUIESCED,
+            now=now,
+            prebuild=prebuild_of(project, now),
+        )
+        ready = replace(
+            left, state=SnapshotState.READY, source=replace(plain, profile=waiting.profile)
+        )
+        async with own.scene.store.begin() as rows:
+            await rows.snapshots.put(ready)
+        async with own.scene.store.begin() as rows:
+            assert await take_pooled(rows, placed, now) == placed
+            other = replace(project, digest="e" * 64)
+            taken = await take_pooled(rows, replace(placed, project=other), now)
+        assert taken.id == waiting.id
+        report = await own.services.pools.get(LOCAL_PERSON, "bare")
+        assert (report.pool.taken, report.pool.missed) == (1, 0)
 
 
 async def test_pool_grows_while_it_is_asked_and_shrinks_when_it_is_not(tmp_path: Path) -> None:

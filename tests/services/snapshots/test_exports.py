@@ -12,12 +12,12 @@ from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound, 
 from atoll.domain.ids import OrgId, PrincipalId, SnapshotId
 from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.snapshots.snapshot import Snapshot, snapshot_of
+from atoll.domain.snapshots.snapshot import Prebuild, Snapshot, snapshot_of
 from atoll.ports.contents.snapshot_disks import LentDisk
 from atoll.ports.extension import KeptDisk
 from atoll.services.ground import Ground
 from atoll.services.snapshots.exports import ExportPorts, SnapshotExports
-from atoll.services.snapshots.snapshots import Snapshots
+from atoll.services.snapshots.keeper import SnapshotKeeper
 from atoll.testing import SnapshotDisksContract, samples
 from atoll.wire.words.people import OrgRole
 from atoll.wire.words.sandboxes import DiskPromise, Scope, SnapshotState
@@ -195,7 +195,7 @@ async def test_contents_go_with_their_snapshot(tmp_path: Path) -> None:
     async with exporting(tmp_path) as s, scene() as other:
         done = await s.exports.export(LOCAL_PERSON, "one")
         ground = Ground(s.place.store, other.bus, s.place.clock, other.ground.ids)
-        await Snapshots(ground, other.sandboxes, {}).drop(done, LOCAL_PERSON)
+        await SnapshotKeeper(ground, {}).drop(done, LOCAL_PERSON)
         async with s.place.store.read() as rows:
             assert await rows.contents.of(done.org_id) == []
         await s.place.contents.collect()
@@ -240,6 +240,21 @@ async def test_snapshot_that_is_not_ready_or_a_forks_own_is_not_exported(tmp_pat
                 await rows.snapshots.put(snapshot)
             with pytest.raises(Conflict):
                 await s.exports.export(LOCAL_PERSON, s.snapshot.id)
+
+
+async def test_what_a_set_up_left_is_exported_by_nobody(tmp_path: Path) -> None:
+    administrator = replace(LOCAL_PERSON, capabilities=capabilities_of(OrgRole.OWNER))
+    async with exporting(tmp_path) as s:
+        now = s.place.clock.now()
+        hidden = replace(s.snapshot, prebuild=Prebuild("key", "example.org/o/r", "d" * 64, now))
+        async with s.place.store.begin() as rows:
+            await rows.snapshots.put(hidden)
+        for act in (s.exports.export, s.exports.verify, s.exports.bring_back):
+            for caller in (LOCAL_PERSON, administrator, OTHER, STRANGER):
+                for ref in (hidden.id, "one"):
+                    with pytest.raises(NotFound):
+                        await act(caller, ref)
+        assert await s.stored() == hidden and s.place.blobs.files() == []
 
 
 async def test_export_stands_whose_copy_cannot_be_removed_now(

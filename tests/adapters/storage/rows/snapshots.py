@@ -6,7 +6,7 @@ from typing import Any
 
 from atoll.domain.ids import PERSONAL_ORG, OrgId, SandboxId, SnapshotId
 from atoll.domain.paging import PageQuery
-from atoll.domain.snapshots.snapshot import Snapshot
+from atoll.domain.snapshots.snapshot import Prebuild, Snapshot
 from atoll.ports import Store
 from atoll.testing import samples
 from atoll.testing.samples import NOW, OTHER, OWNER
@@ -74,6 +74,26 @@ async def check_snapshots_are_listed_for_those_who_may_see_them(store: Store) ->
         assert await rows.snapshots.named(PERSONAL_ORG, OWNER, "hidden") is None
         assert await rows.snapshots.count(PERSONAL_ORG, OWNER) == 3
         assert await rows.snapshots.of(PERSONAL_ORG, OWNER) == [own, newer, hidden, again]
+
+
+async def check_prebuilds_are_hidden_and_found_by_their_person(store: Store) -> None:
+    """No list and no name shows a snapshot of a set-up; its person's are found together."""
+    use = Prebuild("k" * 64, "example.org/o/r", "d" * 64, NOW)
+    own, plain = snapshot("own", 1, prebuild=use), snapshot("plain", 2)
+    other = snapshot("other", 3, prebuild=use, owner=OTHER)
+    foreign = snapshot("foreign", 4, prebuild=use, org_id=OrgId("other"))
+    async with store.begin() as rows:
+        for one in (own, plain, other, foreign):
+            await rows.snapshots.put(one)
+    async with store.read() as rows:
+        assert await rows.snapshots.prebuilds(PERSONAL_ORG, OWNER) == [own]
+        assert await rows.snapshots.prebuilds() == [own, other, foreign]
+        listed = await rows.snapshots.page(PERSONAL_ORG, OWNER, PageQuery(9))
+        assert list(listed.rows) == [plain]
+        assert await rows.snapshots.named(PERSONAL_ORG, OWNER, "own") is None
+        assert await rows.snapshots.count(PERSONAL_ORG, OWNER) == 1
+        # A member who leaves takes them along.
+        assert await rows.snapshots.of(PERSONAL_ORG, OWNER) == [own, plain]
 
 
 async def check_unsettled_snapshots_are_found(store: Store) -> None:

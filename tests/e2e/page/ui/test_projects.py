@@ -1,5 +1,7 @@
 """What a repository's own file proposes, on the page: asked in its exact words, by keyboard."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from playwright.async_api import expect
 
@@ -50,8 +52,30 @@ async def test_failed_setup_is_said_and_run_again(open_page: OpenPage) -> None:
         "ports": [],
         "copies": [],
         "servers": {},
+        "prebuilt_at": None,
     }
     await server.tell(f"sandbox:{open_page.sandbox}", "sandbox.setup_ended")
     await expect(page.get_by_role("alert")).to_contain_text("exit code 2")
     await page.get_by_role("button", name="Run it again").click()
     await expect(page.get_by_text("The set-up runs in the terminal")).to_be_visible()
+
+
+async def test_sandbox_says_that_it_began_with_what_a_setup_left(open_page: OpenPage) -> None:
+    page, server = open_page.page, open_page.server
+    taken = datetime.now(UTC) - timedelta(minutes=12, seconds=20)
+    server.sandboxes[open_page.sandbox]["project"] = {
+        "repository": "k",
+        "digest": "d" * 64,
+        "state": "done",
+        "terminal_id": None,
+        "reason": None,
+        "setup": ["make"],
+        "ports": [],
+        "copies": [],
+        "servers": {},
+        "prebuilt_at": taken.isoformat(),
+    }
+    await server.tell(f"sandbox:{open_page.sandbox}", "sandbox.setup_ended")
+    await page.get_by_role("button", name="More about this sandbox").click()
+    fact = page.get_by_role("listitem").filter(has_text="set up from a snapshot of")
+    await expect(fact).to_have_text("set up from a snapshot of 12 min ago")

@@ -209,9 +209,9 @@ async def test_snapshot_that_its_taker_and_the_leader_make_at_once_is_kept_once(
     team = await team_of(atoll, ada="member")
     async with team.client("ada") as ada:
         view = await taken(ada, await made(ada))
-    snapshots = atoll.services.snapshots.snapshots
+    keeper = atoll.services.snapshots.keeper
     async with atoll.ground.store.read() as rows:
         stored = await rows.snapshots.get(SnapshotId(view["snapshot_id"]))
     assert stored is not None
-    again = await snapshots.keep(replace(stored, state=SnapshotState.MAKING), SYSTEM)
+    again = await keeper.keep(replace(stored, state=SnapshotState.MAKING), SYSTEM)
     assert again == stored

@@ -175,7 +175,7 @@ async def project(found: BothColours, server: ScriptedServer, sandbox: str) -> N
     server.sandboxes[sandbox]["project"] = {
         "repository": "k", "digest": "d" * 64, "state": "failed", "terminal_id": "t_1",
         "reason": "A command ended with exit code 2.", "setup": [WORDS], "servers": {},
-        "ports": [], "copies": [],
+        "ports": [], "copies": [], "prebuilt_at": None,
     }  # fmt: skip
     await page.goto(f"{server.url}#/sandboxes/{sandbox}")
     await server.tell(f"sandbox:{sandbox}", "sandbox.setup_ended")
