@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar, TypeVarTuple
 
 import msgspec
-from sqlalchemy import ColumnElement, Table, delete, insert, select
+from sqlalchemy import ColumnElement, Insert, Table, bindparam, delete, insert, select
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.domain.ids import OrgId, PrincipalId
@@ -32,6 +33,20 @@ class RecordTable(Generic[T]):
         self.key = key or list(table.primary_key)
         self.order = order
         self.decode = msgspec.json.Decoder(kind).decode
+        at_key = [column == bindparam(f"key_{column.name}") for column in self.key]
+        self.select = select(table.c.body).where(*at_key)
+        self.remove = delete(table).where(*at_key)
+        self.insert = insert(table)
+        self._upserts = {} if key else _upserts(table)
+
+    def upsert(self, dialect: str) -> Insert | None:
+        """Return the statement that adds a row or replaces that of its key; None where the key is
+        not the primary one."""
+        return self._upserts.get(dialect)
+
+    def at(self, key: Iterable[object]) -> dict[str, object]:
+        """Return the parameters of `select` and `remove` for a key."""
+        return {f"key_{column.name}": part for column, part in zip(self.key, key, strict=True)}
 
     def row(self, value: T) -> dict[str, object]:
         """Return the row of a value."""
@@ -49,25 +64,30 @@ class SqlRecords(Generic[T, *Key]):
 
     async def add(self, value: T, /) -> None:
         """Add a value, whose key must be new."""
-        await self._connection.execute(insert(self.records.table), self.records.row(value))
+        await self._connection.execute(self.records.insert, self.records.row(value))
 
     async def put(self, value: T, /) -> None:
         """See the port."""
+        upsert = self.records.upsert(self._connection.dialect.name)
+        if upsert is not None:
+            await self._connection.execute(upsert, self.records.row(value))
+            return
         columns = self.records.columns(value)
-        await self._delete(*(column == columns[column.name] for column in self.records.key))
+        await self._remove(columns[column.name] for column in self.records.key)
         await self.add(value)
 
     async def get(self, *key: *Key) -> T | None:
         """See the port."""
-        return await self._one(*self._key_conditions(key))
+        cursor = await self._connection.execute(self.records.select, self.records.at(key))
+        body = cursor.scalar_one_or_none()
+        return None if body is None else self.records.decode(body)
 
     async def remove(self, *key: *Key) -> None:
         """See the port."""
-        await self._delete(*self._key_conditions(key))
+        await self._remove(key)
 
-    def _key_conditions(self, key: Iterable[object]) -> list[ColumnElement[bool]]:
-        """Return the conditions for the row of a key."""
-        return [column == part for column, part in zip(self.records.key, key, strict=True)]
+    async def _remove(self, key: Iterable[object]) -> None:
+        await self._connection.execute(self.records.remove, self.records.at(key))
 
     async def _one(self, *where: ColumnElement[bool]) -> T | None:
         """Return the one value for which this holds."""
@@ -97,3 +117,20 @@ class SqlOwnedRecords(SqlRecords[T, *Key]):
         """See the port."""
         table = self.records.table.c
         return await self._all(table.org_id == org_id, table.owner == owner)
+
+
+def _upserts(table: Table) -> dict[str, Insert]:
+    """Return, by dialect, the statement that adds a row or replaces that of its key."""
+    return {
+        "sqlite": _upsert(sqlite.insert(table), table),
+        "postgresql": _upsert(postgresql.insert(table), table),
+    }
+
+
+def _upsert(statement: sqlite.Insert | postgresql.Insert, table: Table) -> Insert:
+    values = {
+        column.name: statement.excluded[column.name]
+        for column in table.columns
+        if not column.primary_key
+    }
+    return statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values)

@@ -10,6 +10,8 @@ from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any
 
+from sqlalchemy import Dialect
+
 from atoll.adapters.settled import run_to_end
 from atoll.adapters.storage.engines.writer import DriverStatement, Writing
 
@@ -22,6 +24,11 @@ class WholeStatements:
 
     def __init__(self) -> None:
         self.writing: Writing | None = None
+
+    @property
+    def dialect(self) -> Dialect:
+        """Dialect of the database."""
+        return self._open.connection.dialect
 
     async def execute(self, *statement: Any) -> Any:
         """Execute a statement, with its parameters."""
