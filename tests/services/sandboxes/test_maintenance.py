@@ -12,6 +12,7 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
 from atoll.services.sandboxes.backend_watch import SURVEY_SECONDS
 from atoll.services.sandboxes.maintenance import ALONE_SECONDS, IDLE_SECONDS, MOST_SECONDS
+from atoll.wire.contract.execs import list_execs
 from atoll.wire.words.sandboxes import State
 from tests.services.scene import Scene, opened, scene
 
@@ -78,7 +79,9 @@ async def test_reading_brings_up_the_wall_alone_and_changes_no_state(
         told = await s.kinds(sandbox)
         acts = list(s.workspaces.acts)
         async with s.access.reading(LOCAL_PERSON, sandbox.id) as (found, client):
-            assert client is s.runtime
+            s.runtime.answers["GET", "/execs"] = (200, {"execs": []})
+            await client.call(list_execs())
+            assert s.runtime.calls[-1].path == "/execs"
             assert found.state is sandbox.state
             asked = s.extension.provisioned[-1]
             assert (asked.maintenance_seconds, asked.fresh) == (ALONE_SECONDS, False)

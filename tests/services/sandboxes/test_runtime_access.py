@@ -13,6 +13,8 @@ from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.execs import ExecBody, stream_exec
 from atoll.wire.contract.files import pack_files
 from atoll.wire.words.sandboxes import State
+from tests.peers.contract import EXEC
+from tests.services.sandboxes.test_maintenance import calm
 from tests.services.scene import Scene, scene
 
 Act = Callable[[Scene, Sandbox], Awaitable[object]]
@@ -62,8 +64,26 @@ async def start(s: Scene, made: Sandbox) -> None:
     await s.sandboxes.wait(LOCAL_PERSON, made.id, settled=True)
 
 
+async def sleep(s: Scene, made: Sandbox) -> None:
+    await s.sandboxes.sleep(LOCAL_PERSON, made.id)
+
+
+async def wake(s: Scene, made: Sandbox) -> None:
+    await sleep(s, made)
+    await s.sandboxes.wait(LOCAL_PERSON, made.id, settled=True)
+    s.clock.turn(1)
+    await s.access.runtime(LOCAL_PERSON, made.id, activity=True)
+
+
 async def nothing(s: Scene, made: Sandbox) -> None:
     del s, made
+
+
+async def answering(s: Scene) -> Sandbox:
+    """A sandbox that is ready, whose runtime answers an exec and a read."""
+    s.runtime.answers["POST", "/execs"] = (200, EXEC)
+    s.runtime.answers["GET", "/files/archive"] = (200, {})
+    return await s.ready()
 
 
 def breaks_off(s: Scene, made: Sandbox, meanwhile: Act) -> None:
@@ -73,20 +93,23 @@ def breaks_off(s: Scene, made: Sandbox, meanwhile: Act) -> None:
     async def failing(call: RuntimeCall[T]) -> T:
         if call.path not in ("/execs", "/files/archive"):
             return await plain(call)
+        s.runtime.call = plain  # type: ignore[method-assign]
         await meanwhile(s, made)
         raise Unavailable("The runtime does not answer.")
 
     s.runtime.call = failing  # type: ignore[method-assign]
 
 
-@pytest.mark.parametrize("call", [execute, follow, read])
+STOPS = [(stop, "stopped", "not_running"), (restart, "ready", "conflict")]
+ENDS = [(destroy, "destroyed", "not_running"), (recreate, "ready", "conflict")]
+"""Ends after which the files are gone, or others."""
+
+
 @pytest.mark.parametrize(
-    ("meanwhile", "state", "code"),
+    ("call", "meanwhile", "state", "code"),
     [
-        (stop, "stopped", "not_running"),
-        (destroy, "destroyed", "not_running"),
-        (recreate, "ready", "conflict"),
-        (restart, "ready", "conflict"),
+        *((call, *end) for call in (execute, follow) for end in (*STOPS, *ENDS)),
+        *((read, *end) for end in ENDS),
     ],
 )
 async def test_call_to_a_sandbox_that_is_ended_meanwhile_is_a_conflict_with_its_state(
@@ -109,16 +132,41 @@ async def test_call_to_a_sandbox_that_still_runs_may_be_repeated(call: Act) -> N
             await call(s, made)
 
 
-@pytest.mark.parametrize(("meanwhile", "kind"), [(destroy, Conflict), (start, Unavailable)])
-async def test_read_of_a_stopped_sandbox_conflicts_with_its_end_and_outlives_its_start(
-    meanwhile: Act, kind: type[Exception]
-) -> None:
+@pytest.mark.parametrize("meanwhile", [stop, restart, sleep, wake])
+async def test_read_goes_on_when_its_sandbox_stops_or_wakes_meanwhile(meanwhile: Act) -> None:
     async with scene() as s:
-        made = await s.ready()
-        await stop(s, made)
+        made = await answering(s)
         breaks_off(s, made, meanwhile)
-        with pytest.raises(kind):
+        await read(s, made)
+        assert "/files/archive" in {call.path for call in s.runtime.calls}
+
+
+@pytest.mark.parametrize("begun", [stop, sleep])
+async def test_read_of_a_stopped_sandbox_outlives_its_start_and_not_its_end(begun: Act) -> None:
+    async with scene() as s:
+        made = await answering(s)
+        await begun(s, made)
+        breaks_off(s, made, start)
+        await read(s, made)
+        await begun(s, made)
+        breaks_off(s, made, destroy)
+        with pytest.raises(Conflict, match="was ended"):
             await read(s, made)
+
+
+async def test_read_of_a_sandbox_that_wakes_waits_for_it() -> None:
+    async with scene() as s:
+        made = await answering(s)
+        await sleep(s, made)
+        await s.sandboxes.wait(LOCAL_PERSON, made.id, settled=True)
+        s.extension.gate = asyncio.Event()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(execute(s, made))
+            await s.until(made, "provisioning")
+            reading = tasks.create_task(read(s, made))
+            await calm()
+            assert not reading.done()
+            s.extension.gate.set()
 
 
 async def test_call_to_a_sandbox_that_is_being_made_is_typed_and_may_be_repeated() -> None:

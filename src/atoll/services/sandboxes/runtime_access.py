@@ -51,7 +51,7 @@ class SandboxClient:
     """`ports.RuntimeClient` of a sandbox that ran `before`. Calls and streams raise `Conflict`
     when the sandbox was ended meanwhile, else what the port raises. What a runtime refuses because
     its sandbox falls asleep, or does not take as it sleeps already, is asked of the next one, which
-    `again` returns."""
+    `again` returns. With `reads` so is a read that broke off as the sandbox stopped or started."""
 
     def __init__(
         self,
@@ -60,18 +60,20 @@ class SandboxClient:
         look: Callable[[], Awaitable[Sandbox]],
         *,
         again: Callable[[], Awaitable[RuntimeClient]] | None = None,
+        reads: bool = False,
     ) -> None:
         self._client = client
         self._before = before
         self._look = look
         self._again = again
+        self._reads = reads
 
     async def call(self, call: RuntimeCall[T]) -> T:
         """Send a small request and read the whole answer."""
         async with conflict_when_ended(self._before, self._look):
             try:
                 return await self._client.call(call)
-            except (Conflict, NoConnection) as error:
+            except (Conflict, Unavailable) as error:
                 client = await self._next(error, call)
             return await client.call(call)
 
@@ -81,7 +83,7 @@ class SandboxClient:
         async with conflict_when_ended(self._before, self._look), AsyncExitStack() as stack:
             try:
                 answer = await stack.enter_async_context(self._client.stream(call))
-            except (Conflict, NoConnection) as error:
+            except (Conflict, Unavailable) as error:
                 client = await self._next(error, call)
                 answer = await stack.enter_async_context(client.stream(call))
             yield answer
@@ -107,16 +109,19 @@ class SandboxClient:
         """Return the client of the next runtime, where a refusal had no effect. Raises the refusal
         otherwise, and for a body that is sent only once."""
         whole = call is None or call.body is None or isinstance(call.body, bytes)
-        if self._again is None or not whole or not await self._sleeps(refusal):
+        read = self._reads and call is not None and call.method == "GET"
+        if self._again is None or not whole or not await self._goes_on(refusal, read=read):
             raise refusal
         return await self._again()
 
-    async def _sleeps(self, refusal: AtollError) -> bool:
-        if isinstance(refusal, NoConnection):
-            # Another replica may have let it sleep a moment ago.
-            now = await self._look()
-            return now.asleep or now.waking
-        return refusal.code == FALLING_ASLEEP
+    async def _goes_on(self, refusal: AtollError, *, read: bool) -> bool:
+        if not isinstance(refusal, Unavailable):
+            return refusal.code == FALLING_ASLEEP
+        if not (read or isinstance(refusal, NoConnection)):
+            return False
+        # Another replica may have let it sleep a moment ago.
+        now = await self._look()
+        return now.asleep or now.waking or (read and _has_moved(self._before, now))
 
 
 class RuntimeAccess:
@@ -180,18 +185,32 @@ class RuntimeAccess:
         maintenance; its state does not change. Raises as `runtime`; `Conflict` for one that keeps
         nothing."""
         sandbox = await self._lookup.get_recent(caller, ref)
-        if sandbox.state not in RUNNING and keeps_files(sandbox):
-            # What began it may not be done yet: its processes may still be ending.
+        async with AsyncExitStack() as opened:
+            sandbox, client = await self._open(caller, sandbox, opened)
+            look = partial(self._lookup.refresh, sandbox)
+
+            async def again() -> RuntimeClient:
+                return (await self._open(caller, await look(), opened))[1]
+
+            async with conflict_when_ended(sandbox, look):
+                yield sandbox, SandboxClient(client, sandbox, look, again=again, reads=True)
+
+    async def _open(
+        self, caller: Principal, sandbox: Sandbox, opened: AsyncExitStack
+    ) -> tuple[Sandbox, RuntimeClient]:
+        """Return a sandbox as it now is, and the client of what answers a reader: its runtime, or a
+        maintenance start that `opened` ends. Raises as `reading`."""
+        if keeps_files(sandbox) or sandbox.waking:
+            # What began it may not be done yet: it may wake, or its processes may still be ending.
             sandbox = await self._lookup.get(caller, sandbox.id)
             sandbox = await self._waits.wait(sandbox, settled=True)
-        async with conflict_when_ended(sandbox, lambda: self._lookup.refresh(sandbox)):
-            if sandbox.state in RUNNING:
-                yield sandbox, self._runtimes.client(sandbox)
-            elif keeps_files(sandbox):
-                async with self._maintenance.opened(sandbox) as client:
-                    yield sandbox, client
-            else:
-                raise _not_running(sandbox)
+        if sandbox.state in RUNNING:
+            return sandbox, self._runtimes.client(sandbox)
+        if not keeps_files(sandbox):
+            raise _not_running(sandbox)
+        look = partial(self._lookup.refresh, sandbox)
+        async with conflict_when_ended(sandbox, look):
+            return sandbox, await opened.enter_async_context(self._maintenance.opened(sandbox))
 
     def runtime_of(self, sandbox: Sandbox) -> RuntimeClient:
         """Return the client of a sandbox's runtime, without a permission check. Raises `Failed`
@@ -238,6 +257,12 @@ def _has_ended(before: Sandbox, now: Sandbox) -> bool:
     if now.state in _GONE or now.generation != before.generation:
         return True
     return before.state in RUNNING and (now.state not in RUNNING or now.ready_at != before.ready_at)
+
+
+def _has_moved(before: Sandbox, now: Sandbox) -> bool:
+    """Return whether a sandbox stopped or started meanwhile, and has the same files."""
+    stands = now.generation == before.generation and (now.state in RUNNING or keeps_files(now))
+    return stands and (now.state, now.ready_at) != (before.state, before.ready_at)
 
 
 def _conflict(now: Sandbox) -> Conflict:
