@@ -1,15 +1,17 @@
 """Calls into a sandbox whose runtime goes away, because another client ends it or not."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 import pytest
 
 from atoll.domain.errors import Conflict, Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
-from atoll.wire.contract.call import RuntimeCall
+from atoll.domain.sandboxes.sandbox import RUNNING, CreateSandbox, Sandbox
+from atoll.ports import Channel
+from atoll.wire.contract.call import Query, RuntimeCall
 from atoll.wire.contract.execs import ExecBody, stream_exec
 from atoll.wire.contract.files import pack_files
 from atoll.wire.words.sandboxes import State
@@ -152,6 +154,56 @@ async def test_read_of_a_stopped_sandbox_outlives_its_start_and_not_its_end(begu
         breaks_off(s, made, destroy)
         with pytest.raises(Conflict, match="was ended"):
             await read(s, made)
+
+
+PORT = "/ports/3000"
+
+
+async def dial(s: Scene, made: Sandbox) -> None:
+    async with s.calls.dial(LOCAL_PERSON, made.id, "3000"):
+        pass
+
+
+def opens_nothing(s: Scene, made: Sandbox, meanwhile: Act) -> None:
+    """Have the next connection to a port lose its runtime after `meanwhile`."""
+    plain = s.runtime.attach
+    s.runtime.terminals.add(PORT)
+
+    @asynccontextmanager
+    async def failing(path: str, query: Query = ()) -> AsyncIterator[Channel]:
+        s.runtime.attach = plain  # type: ignore[method-assign]
+        await meanwhile(s, made)
+        raise Unavailable("The runtime does not answer.")
+        yield
+
+    s.runtime.attach = failing  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("meanwhile", [stop, destroy])
+async def test_port_of_a_sandbox_that_is_ended_meanwhile_is_a_conflict(meanwhile: Act) -> None:
+    async with scene() as s:
+        made = await s.ready()
+        opens_nothing(s, made, meanwhile)
+        with pytest.raises(Conflict, match="was ended") as error:
+            await dial(s, made)
+        assert error.value.code == "not_running"
+
+
+@pytest.mark.parametrize("meanwhile", [nothing, restart])
+async def test_port_of_a_sandbox_that_runs_may_be_tried_again(meanwhile: Act) -> None:
+    async with scene() as s:
+        made = await s.ready()
+        opens_nothing(s, made, meanwhile)
+        with pytest.raises(Unavailable):
+            await dial(s, made)
+
+
+async def test_port_of_a_sandbox_that_sleeps_meanwhile_is_opened_in_the_next_runtime() -> None:
+    async with scene() as s:
+        made = await s.ready()
+        opens_nothing(s, made, sleep)
+        await dial(s, made)
+        assert (await s.sandboxes.get(LOCAL_PERSON, made.id)).state in RUNNING
 
 
 async def test_read_of_a_sandbox_that_wakes_waits_for_it() -> None:

@@ -139,6 +139,30 @@ async def test_call_that_came_as_it_fell_asleep_goes_to_the_next_runtime(
         assert (await s.kinds(made)).count("sandbox.provisioning") == 2
 
 
+async def test_call_that_was_refused_goes_on_at_once_where_another_woke_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sleepers, "REST_SECONDS", 600.0)
+    async with scene() as s:
+        made = await s.ready()
+        call = s.runtime.call
+
+        async def falling_asleep(asked: RuntimeCall[T]) -> T:
+            if asked.path != "/execs":
+                return await call(asked)
+            s.runtime.call = call  # type: ignore[method-assign]
+            await s.sandboxes.sleep(LOCAL_PERSON, made.id)
+            s.clock.turn(1)
+            await s.access.runtime(LOCAL_PERSON, made.id, activity=True)
+            raise Conflict("the sandbox falls asleep", code=FALLING_ASLEEP)
+
+        s.runtime.call = falling_asleep  # type: ignore[method-assign,assignment]
+        s.runtime.answers["POST", "/execs"] = (200, EXEC)
+        async with asyncio.timeout(20):
+            ran = await s.calls.run(LOCAL_PERSON, made.id, ExecBody(argv=["true"]))
+        assert ran.exec_id == EXEC["exec_id"]
+
+
 async def test_screens_are_sealed_while_it_sleeps_and_gone_after() -> None:
     async with scene() as s:
         shows(s, SCREEN)

@@ -90,14 +90,29 @@ class SandboxClient:
 
     @asynccontextmanager
     async def attach(self, path: str, query: Query = ()) -> AsyncIterator[Channel]:
-        """Open a WebSocket."""
+        """Open a WebSocket. One that was not opened had no effect: where the sandbox runs anew it
+        may be opened again."""
         async with AsyncExitStack() as stack:
             try:
                 channel = await stack.enter_async_context(self._client.attach(path, query))
-            except (Conflict, NoConnection) as error:
+            except Unavailable as error:
+                channel = await stack.enter_async_context(await self._reopen(error, path, query))
+            except Conflict as error:
                 client = await self._next(error)
                 channel = await stack.enter_async_context(client.attach(path, query))
             yield channel
+
+    async def _reopen(
+        self, error: Unavailable, path: str, query: Query
+    ) -> AbstractAsyncContextManager[Channel]:
+        """Return a WebSocket of the next runtime, where the sandbox sleeps or wakes. Raises
+        `Conflict` when it ended, the error when it still runs."""
+        now = await self._look()
+        if self._again is not None and (now.asleep or now.waking):
+            return (await self._again()).attach(path, query)
+        if now.state not in RUNNING and _has_ended(self._before, now):
+            raise _conflict(now) from error
+        raise error
 
     def request_handover(
         self, path: str, query: Query = ()

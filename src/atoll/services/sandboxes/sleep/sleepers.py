@@ -64,7 +64,8 @@ class Sleepers:
         One that goes on running instead is returned as it is. Raises as `wake`."""
 
         async def has_left(now: Sandbox) -> bool:
-            return now.state not in RUNNING
+            # Another access may have woken it by now.
+            return now.state not in RUNNING or now.ready_at != sandbox.ready_at
 
         now = await self._waits.until(sandbox, has_left, timeout_seconds=REST_SECONDS)
         return await self.wake(caller, now)
