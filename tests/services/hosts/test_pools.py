@@ -1,8 +1,7 @@
 """Pools over a backend of records: what is built, who gets it, and what ends."""
 
 import asyncio
-import random
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -67,11 +66,15 @@ class Kept:
 @asynccontextmanager
 async def kept(folder: Path, before: Scene | None = None) -> AsyncIterator[Kept]:
     async with opened(folder, before=before) as scene:
-        ports = SandboxPorts(
-            {scene.extension.name: scene.extension}, scene.runtime, scene.layers, scene.vault
-        )
-        services = build_pools(scene.ground, scene.within, ports, scene.profiles, settings=SETTINGS)
-        yield Kept(scene, services)
+        yield Kept(scene, services_of(scene))
+
+
+def services_of(scene: Scene) -> PoolServices:
+    """Return the services of pools as a control plane has them that begins now."""
+    ports = SandboxPorts(
+        {scene.extension.name: scene.extension}, scene.runtime, scene.layers, scene.vault
+    )
+    return build_pools(scene.ground, scene.within, ports, scene.profiles, settings=SETTINGS)
 
 
 async def test_create_takes_what_waits_and_its_id(tmp_path: Path) -> None:
@@ -336,36 +339,3 @@ async def test_pool_of_another_organization_is_missing_and_gives_nothing(tmp_pat
         made = await own.scene.sandboxes.create(stranger, CreateSandbox(profile="bare"))
         assert made.id not in {each.id for each in await own.pooled()}
         assert len(await own.pooled()) == 2
-
-
-async def test_claims_deaths_and_looks_at_random_give_nothing_twice(tmp_path: Path) -> None:
-    chance = random.Random(42)
-    async with kept(tmp_path) as own:
-        await own.filled(PoolSize(3, 6))
-        given: list[SandboxId] = []
-        for number in range(60):
-            match chance.randrange(4):
-                case 0 | 1:
-                    made = await asyncio.gather(
-                        *(own.create(name=f"n{number}-{each}") for each in range(2))
-                    )
-                    given += [each.id for each in made]
-                    for each in made:
-                        await own.scene.sandboxes.destroy(LOCAL_PERSON, each.id)
-                case 2:
-                    kill(own, chance, await own.pooled())
-                case _:
-                    own.scene.clock.turn(chance.randrange(40))
-                    await own.services.upkeep.look()
-            assert len(await own.pooled()) <= 6
-        assert len(given) == len(set(given))
-        own.scene.clock.turn(AFTER_FAILURE.total_seconds())
-        await own.looked()
-        ready = {each.id for each in await own.pooled() if each.state is PooledState.READY}
-        assert own.waiting() == ready
-
-
-def kill(own: Kept, chance: random.Random, pooled: Iterable[PooledSandbox]) -> None:
-    alive = [each for each in pooled if own.scene.extension.lives(each.id)]
-    if alive:
-        own.scene.extension.die(chance.choice(alive).id)
