@@ -77,20 +77,20 @@ GROUPS = (
     UNITS,
     Group("adapters", ("tests/adapters",)),
     Group("rest", tuple(f"tests/{area}" for area in REST)),
-    Group("agents", AGENTS),
-    Group("surfaces", ("tests/surfaces", CONFORMANCE), options=()),
     Group("e2e", ("tests/e2e",), (PAGES, *AGENTS, WALLS, WAITING, CONFORMANCE)),
-    Group("security", ("tests/security",)),
-    Group("scripted", (SCRIPTED,)),
+    Group("runtime", ("tests/runtime", "tests/inside", "tests/zygote")),
     Group("pages", (PAGES,), (SCRIPTED,)),
     Group("walls", (WALLS,), DOCKER),
-    Group("runtime", ("tests/runtime", "tests/inside", "tests/zygote")),
     Group("docker", DOCKER),
+    Group("surfaces", ("tests/surfaces", CONFORMANCE), options=()),
+    Group("agents", AGENTS),
+    Group("security", ("tests/security",)),
+    Group("scripted", (SCRIPTED,)),
     Group("postgres", STORED_USUAL, MAINTENANCE, ON_POSTGRES),
     Group("redaction", ("tests/redaction",)),
 )
-"""What is deterministic first, then the longest: the last ones are short, so that no group is left
-alone on a machine at the end."""
+"""What is deterministic first, then the longest and what waits much, then what computes all the
+time: of that, two groups keep two cores busy up to the end."""
 
 IDLE = Group("waiting", (WAITING,))
 """Its tests let minutes pass and compute little, so it runs beside the lanes."""
