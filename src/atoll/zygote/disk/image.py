@@ -13,6 +13,7 @@ import stat
 import struct
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,11 +95,23 @@ def clone_open(old: int, target: Path, *, until: float | None = None) -> None:
     with target.open("xb") as new:
         try:
             os.fchmod(new.fileno(), 0o600)
-            if not _share_blocks(old, new.fileno()):
-                _copy_sparse(old, new.fileno(), until)
+            copy_content(old, new.fileno(), lambda: _check_time(until))
         except (OSError, Unavailable):
             target.unlink()
             raise
+
+
+def copy_content(old: int, new: int, check: Callable[[], None]) -> None:
+    """Give the new file of the descriptor `new` the content of `old`: by sharing its blocks where
+    the disk can, else by copying what is not a hole. `check` is called again and again, and may
+    raise. Raises `OSError`."""
+    if not _share_blocks(old, new):
+        _copy_sparse(old, new, check)
+
+
+def _check_time(until: float | None) -> None:
+    if until is not None and time.monotonic() > until:
+        raise Unavailable("copying the disk took too long")
 
 
 def clones(folder: Path) -> bool:
@@ -126,13 +139,13 @@ def _share_blocks(old: int, new: int) -> bool:
     return True
 
 
-def _copy_sparse(old: int, new: int, until: float | None) -> None:
+def _copy_sparse(old: int, new: int, check: Callable[[], None]) -> None:
     """Copy only what is not a hole."""
     os.ftruncate(new, os.fstat(old).st_size)
     at = 0
     while (begin := _next_data(old, at)) is not None:
         at = os.lseek(old, begin, os.SEEK_HOLE)
-        _copy_range(old, new, begin, at, until=until)
+        _copy_range(old, new, begin, at, check=check)
 
 
 def _next_data(fd: int, at: int) -> int | None:
@@ -145,13 +158,15 @@ def _next_data(fd: int, at: int) -> int | None:
 
 
 def _copy_range(
-    source: int, target: int, begin: int, end: int, *, until: float | None = None
+    source: int, target: int, begin: int, end: int, *, check: Callable[[], None]
 ) -> None:
     while begin < end:
-        if until is not None and time.monotonic() > until:
-            raise Unavailable("copying the disk took too long")
+        check()
         count = min(end - begin, _CHUNK_BYTES)
-        begin += os.copy_file_range(source, target, count, begin, begin)
+        copied = os.copy_file_range(source, target, count, begin, begin)
+        if not copied:
+            return  # it became shorter meanwhile
+        begin += copied
 
 
 def mount_image(image: Path, place: Path) -> str:

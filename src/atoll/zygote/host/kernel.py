@@ -57,7 +57,9 @@ _MOVE_MOUNT_F_EMPTY_PATH = 4
 _AT_EMPTY_PATH = 0x1000
 _AT_RECURSIVE = 0x8000
 _AT_FDCWD = -100
-_RESOLVE_NO_SYMLINKS, _RESOLVE_IN_ROOT = 0x04, 0x10
+_RESOLVE_NO_XDEV, _RESOLVE_NO_MAGICLINKS, _RESOLVE_NO_SYMLINKS = 0x01, 0x02, 0x04
+_RESOLVE_BENEATH, _RESOLVE_IN_ROOT = 0x08, 0x10
+_BENEATH = _RESOLVE_BENEATH | _RESOLVE_NO_SYMLINKS | _RESOLVE_NO_MAGICLINKS | _RESOLVE_NO_XDEV
 _PROT_READ = 1
 _MAP_PRIVATE = 2
 _MAP_FAILED = ctypes.c_void_p(-1).value
@@ -160,6 +162,19 @@ def open_in_root(root: int, path: str) -> int:
     how = _OpenHow(os.O_PATH | os.O_CLOEXEC, 0, _RESOLVE_IN_ROOT | _RESOLVE_NO_SYMLINKS)
     size = ctypes.sizeof(how)
     return call("openat2", _OPENAT2, root, os.fsencode(path), ctypes.byref(how), size)
+
+
+def open_beneath(folder: int, path: str, flags: int) -> int:
+    """Return a descriptor of `path` beneath the folder that `folder` is a descriptor of, on the
+    same mount. A link anywhere on the way raises `OSError` (openat2(2), Linux 5.6)."""
+    how = _OpenHow(flags, 0, _BENEATH)
+    size = ctypes.sizeof(how)
+    return call("openat2", _OPENAT2, folder, os.fsencode(path), ctypes.byref(how), size)
+
+
+def sync_file_system(fd: int) -> None:
+    """Have all of a file's file system reach the disk (syncfs(2))."""
+    _check_call("syncfs", _libc.syncfs(fd))
 
 
 def call(name: str, number: int, *arguments: object) -> int:

@@ -13,13 +13,13 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import AtollError, Failed
+from atoll.zygote.disk.trees import remove_tree
 from atoll.zygote.host.children import Loop, detach
 from atoll.zygote.host_resources import HostResources
 from atoll.zygote.records.entry import Phase, SandboxEntry
 from atoll.zygote.stop.teardown import (
     SandboxTeardown,
     TeardownResult,
-    remove_tree,
     send_signal,
     tear_down,
 )

@@ -9,9 +9,10 @@ import msgspec
 
 from atoll.domain.errors import Failed
 from atoll.zygote.disk.engine_mounts import EngineMounts
+from atoll.zygote.disk.trees import remove_tree
 from atoll.zygote.host.home import POOL_PREFIX, Home
 from atoll.zygote.records import record
-from atoll.zygote.stop.teardown import SandboxTeardown, remove_tree, tear_down, unlink_socket
+from atoll.zygote.stop.teardown import SandboxTeardown, tear_down, unlink_socket
 from atoll.zygote.wall import cgroups, control_group, runtime_group
 
 ZYGOTE_ENDED = "Atoll's zygote ended while the sandbox ran; start it again"

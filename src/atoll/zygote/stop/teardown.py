@@ -8,10 +8,8 @@ result names what was verified gone and what remains.
 import contextlib
 import os
 import select
-import shutil
 import signal
 import stat
-import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +19,9 @@ import msgspec
 
 from atoll.zygote.disk import image
 from atoll.zygote.disk.engine_mounts import EngineMounts
+from atoll.zygote.disk.trees import remove_tree
 from atoll.zygote.host.home import BoxPlaces
+from atoll.zygote.host.processes import children, send_to
 from atoll.zygote.wall import cgroups
 
 GRACE_SECONDS = 3.0
@@ -52,7 +52,7 @@ class SandboxTeardown:
     keep: bool
     engine_mounts: EngineMounts
     is_ready: bool = True
-    remove: Callable[[Path], str] = lambda folder: remove_tree(folder)
+    remove: Callable[[Path], str] = remove_tree
     """Function that removes the files, as root of the subordinate uids where they belong to one."""
 
     @property
@@ -130,33 +130,20 @@ def kill_unreported(start: int) -> None:
     send_signal(start, signal.SIGSTOP)
     if has_ended(start):
         return
-    begun = found = _children(_pid_of(start))
+    begun = found = children(_pid_of(start))
     while found:
         for pid in found:
-            _signal_pid(pid, signal.SIGSTOP)
-        found = [child for pid in found for child in _children(pid)]
+            send_to(pid, signal.SIGSTOP)
+        found = [child for pid in found for child in children(pid)]
         begun = [*found, *begun]
     for pid in begun:
-        _signal_pid(pid, signal.SIGKILL)
+        send_to(pid, signal.SIGKILL)
     send_signal(start, signal.SIGKILL if begun else signal.SIGCONT)
 
 
 def _pid_of(pidfd: int) -> int:
     text = Path(f"/proc/self/fdinfo/{pidfd}").read_text()
     return int(text.partition("\nPid:")[2].split()[0])
-
-
-def _children(pid: int) -> list[int]:
-    found: list[int] = []
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            found += map(int, path.read_text().split())
-    return found
-
-
-def _signal_pid(pid: int, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, number)
 
 
 def end_session(leader: int) -> None:
@@ -229,26 +216,6 @@ def _remove_files(teardown: SandboxTeardown, removed: list[str], leftovers: list
         leftovers.append(f"{places.folder}: {error}")
     else:
         removed.append("workspace, agent state and journal")
-
-
-def remove_tree(folder: Path) -> str:
-    """Remove a tree that an agent may have filled, with any depth and any modes, following no link.
-    Returns the error, empty when all is gone."""
-    try:
-        shutil.rmtree(folder)
-        return ""
-    except (OSError, RecursionError):
-        pass
-    # Thousands of levels, or folders without permissions of their own: rm walks by
-    # descriptors, and chmod -R follows no link it meets.
-    error = ""
-    for argv in (
-        ["chmod", "-R", "u+rwX", "--", str(folder)],
-        ["rm", "-rf", "--one-file-system", "--", str(folder)],
-    ):
-        done = subprocess.run(argv, capture_output=True, check=False, env={"PATH": os.defpath})
-        error = done.stderr.decode(errors="replace").strip()
-    return error.splitlines()[0] if folder.exists() and error else ""
 
 
 def unlink_socket(path: Path) -> None:
