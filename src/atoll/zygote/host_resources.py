@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from atoll.domain.errors import Failed
 from atoll.ports.runtime_boot import Stand
 from atoll.wire.zygote.messages import Wall as WallKind
 from atoll.zygote.disk.storage import Storage
@@ -62,6 +63,19 @@ class HostResources:
         """Return whether this uid is the caller's, which sandboxes without a uid of their own
         share."""
         return not self.root and uid == os.geteuid()
+
+    def root_of(self, uid: int) -> Callable[[], None]:
+        """Return what has a child act as root of this uid, where it is a subordinate one; call it
+        in a process without threads. Raises `Failed` where that uid cannot be had now."""
+        if self.root or self.is_shared(uid):
+            return lambda: None
+        if self.subordinates is None:
+            raise Failed(
+                f"its files belong to the subordinate uid {uid}, which cannot be had now: "
+                "`atoll doctor` says why"
+            )
+        self.subordinates.inside(uid)
+        return self.subordinates.enter
 
     def degraded(self, wall: WallKind = "bubblewrap", *, shared: bool = False) -> tuple[str, ...]:
         """Return the protections that no sandbox here gets; with `shared`, those that no sandbox

@@ -12,13 +12,15 @@ from atoll.wire.zygote.snapshots import DropSnapshot, KeepSnapshot, SnapshotDrop
 KEEP_SECONDS = 600.0
 """A disk that cannot be cloned is copied."""
 
-_PROMISE = SnapshotPromise(DiskPromise.QUIESCED)
+_OF_DISKS, _OF_FOLDERS = SnapshotPromise(DiskPromise.QUIESCED), SnapshotPromise(DiskPromise.CRASH)
 
 
-def promise_of(report: Reported | None) -> SnapshotPromise | None:
-    """Return what a zygote promises of snapshots; None where it keeps none, or was not asked
-    yet."""
-    return _PROMISE if report is not None and report.snapshots else None
+def promise_of(report: Reported | None, *, folders: bool = False) -> SnapshotPromise | None:
+    """Return what a zygote promises of snapshots, with `folders` also of files in plain folders;
+    None where it keeps none, or was not asked yet."""
+    if report is not None and report.snapshots:
+        return _OF_DISKS
+    return _OF_FOLDERS if report is not None and report.folder_snapshots and folders else None
 
 
 class ZygoteSnapshots:

@@ -18,7 +18,7 @@ class LentDisk:
 
 class SnapshotDisks(Protocol):
     """Images of this machine's snapshots. Raises `Unavailable` while they cannot be reached,
-    `LimitReached` where the disk is full."""
+    `LimitReached` where the disk is full, `Conflict` where snapshots are files in plain folders."""
 
     async def lend(self, snapshot: SnapshotId) -> LentDisk:
         """Return a copy of a snapshot's image, which stays until `end_loan`. Idempotent. Raises

@@ -379,6 +379,7 @@ class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
     build: str = ""
     overlays: bool = True
     snapshots: bool = False
+    folder_snapshots: bool = False
     clones: bool = False
 
 

@@ -194,6 +194,7 @@ def _report(host: HostResources) -> wire.Reported:
         build=host.programs.build,
         overlays=host.root or unprivileged_overlays(),
         snapshots=host.storage.images,
+        folder_snapshots=not host.root,
         clones=host.storage.images and image.clones(host.home.boxes),
     )
 

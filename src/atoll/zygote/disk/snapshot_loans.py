@@ -6,7 +6,6 @@ the user that the snapshot names. Then it is a disk like any other, whose files 
 """
 
 import os
-import shutil
 import stat
 from pathlib import Path
 from typing import Final
@@ -59,19 +58,11 @@ def admit(path: Path, places: SnapshotPlaces, uid: int, owner: int) -> int:
     `OSError`."""
     if not FIRST_UID <= uid < LAST_UID:
         raise Invalid(f"no sandbox has the user {uid}")
-    making = places.folder.with_name(snapshots.MAKING + places.folder.name)
-    shutil.rmtree(making, ignore_errors=True)
-    making.mkdir(mode=0o700)
-    try:
-        new = SnapshotPlaces(making)
+    with snapshots.make(places) as new:
         _copy(path, new.image, owner)
-        _check_folders(new.image, making / "mnt", uid)
+        _check_folders(new.image, new.folder / "mnt", uid)
         size = new.image.stat().st_blocks * _BLOCK_BYTES
         new.record.write_bytes(msgspec.json.encode(snapshots.SnapshotRecord(uid, size)))
-        snapshots.settle(new, places)
-    except BaseException:
-        shutil.rmtree(making, ignore_errors=True)
-        raise
     return size
 
 

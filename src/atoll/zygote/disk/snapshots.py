@@ -1,5 +1,7 @@
 """Snapshots of sandboxes' disks: an image that stands still for a moment, and is cloned.
 
+Where files lie in plain folders, programs stand still, and the files are copied.
+
 While a sandbox runs, its file system is frozen for the time of a clone: what is written inside has
 reached the image then, and the rest waits. A second process thaws it if the first one dies or takes
 too long, so nothing inside ever waits for longer. ioctl_fifreeze (FIFREEZE, FITHAW),
@@ -10,9 +12,8 @@ import contextlib
 import fcntl
 import os
 import select
-import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,8 +23,10 @@ from atoll.domain.errors import Failed, NotFound, Unavailable
 from atoll.wire.http.unreadable import UNREADABLE
 from atoll.zygote.disk import image
 from atoll.zygote.disk.storage import enter_private_mounts
+from atoll.zygote.disk.trees import COPY_SECONDS, CopyBounds, TreeCopy, remove_tree
 from atoll.zygote.host import kernel
 from atoll.zygote.host.home import SnapshotPlaces
+from atoll.zygote.host.processes import standstill
 
 FREEZE_SECONDS = 3.0
 """The longest time for which programs inside wait. A clone takes milliseconds; this is for a disk
@@ -68,27 +71,48 @@ def keep(source: Path, places: SnapshotPlaces, uid: int) -> Stillness:
     """Keep the image `source`, whose files have `uid`, as a snapshot. It is whole in its place, or
     absent. Call it in a child of its own, whose mounts become private. Raises `Unavailable` where
     that takes too long, `OSError`."""
-    making = places.folder.with_name(MAKING + places.folder.name)
-    shutil.rmtree(making, ignore_errors=True)
-    making.mkdir(mode=0o700)
-    try:
-        still = _keep_image(source, making)
-        new = SnapshotPlaces(making)
+    with make(places) as new:
+        still = _keep_image(source, new.folder)
         size = new.image.stat().st_blocks * _BLOCK_BYTES
         new.record.write_bytes(msgspec.json.encode(SnapshotRecord(uid, size)))
-        settle(new, places)
-    except BaseException:
-        shutil.rmtree(making, ignore_errors=True)
-        raise
     return still
 
 
-def settle(new: SnapshotPlaces, places: SnapshotPlaces) -> None:
-    """Give a snapshot that is made its place, durably. Raises `OSError`."""
-    for path in (new.image, new.record, new.folder):
-        _sync(path)
-    new.folder.rename(places.folder)
-    _sync(places.folder.parent)
+def keep_tree(source: Path, places: SnapshotPlaces, low: int, top: int | None) -> Stillness:
+    """Keep a sandbox's files in the folder `source` as a snapshot, which belongs to whoever keeps
+    it. While they are copied the process `top` and all that descend from it stand still; None:
+    nothing runs. `low` bytes of the disk stay free. It is whole in its place, or absent. Raises
+    `Invalid`, `LimitReached`, `Unavailable`, `OSError`."""
+    seconds = COPY_SECONDS if top is None else FREEZE_SECONDS
+    began = time.monotonic()
+    copying = TreeCopy(CopyBounds(began + seconds, low))
+    with make(places) as new:
+        with contextlib.nullcontext() if top is None else standstill(top, seconds):
+            copying.copy(source, new.tree)
+        still = 0.0 if top is None else time.monotonic() - began
+        new.record.write_bytes(msgspec.json.encode(SnapshotRecord(0, copying.size)))
+        _sync(new.folder, call=kernel.sync_file_system)
+    return Stillness(still)
+
+
+@contextlib.contextmanager
+def make(places: SnapshotPlaces) -> Iterator[SnapshotPlaces]:
+    """Have a snapshot made beside its place, and put it there durably once it is whole. Nothing is
+    left of one that fails. Raises `OSError`."""
+    making = places.folder.with_name(MAKING + places.folder.name)
+    remove_tree(making)
+    making.mkdir(mode=0o700)
+    try:
+        new = SnapshotPlaces(making)
+        yield new
+        for path in (new.image, new.record, making):
+            if path.exists():
+                _sync(path)
+        making.rename(places.folder)
+        _sync(places.folder.parent)
+    except BaseException:
+        remove_tree(making)
+        raise
 
 
 def drop(places: SnapshotPlaces) -> bool:
@@ -96,17 +120,19 @@ def drop(places: SnapshotPlaces) -> bool:
     there = places.folder.exists()
     # Under the other name first: a half removed one is never taken for whole.
     gone = places.folder.with_name(MAKING + places.folder.name)
-    shutil.rmtree(gone, ignore_errors=True)
+    remove_tree(gone)
     if there:
         places.folder.rename(gone)
-        shutil.rmtree(gone)
+        error = remove_tree(gone)
+        if error:
+            raise Failed(f"the snapshot {places.folder.name} is not wholly removed: {error}")
     return there
 
 
 def remove_unfinished(folder: Path) -> None:
     """Remove what an earlier zygote left half made in the folder of snapshots."""
     for path in folder.glob(f"{MAKING}*"):
-        shutil.rmtree(path, ignore_errors=True)
+        remove_tree(path)
 
 
 def _keep_image(source: Path, making: Path) -> Stillness:
@@ -183,9 +209,9 @@ def _thaw(top: int) -> bool:
     return True
 
 
-def _sync(path: Path) -> None:
+def _sync(path: Path, *, call: Callable[[int], None] = os.fsync) -> None:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(fd)
+        call(fd)
     finally:
         os.close(fd)

@@ -5,15 +5,17 @@ disk`. The layout is the same: `workspace/` and `state/<agent>/`.
 """
 
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.agents.registry import AGENT_STATE
-from atoll.domain.errors import Failed
+from atoll.domain.errors import AtollError, Failed
 from atoll.zygote.disk import image
 from atoll.zygote.disk.engine_mounts import EngineMount, EngineMounts, engine_mount_at
+from atoll.zygote.disk.trees import COPY_SECONDS, CopyBounds, TreeCopy, remove_tree
 from atoll.zygote.host import kernel
-from atoll.zygote.host.home import BoxPlaces, Home, traversal_mode
+from atoll.zygote.host.home import BoxPlaces, Home, SnapshotPlaces, traversal_mode
 from atoll.zygote.host.user_namespaces import attach_as
 
 KEPT_FOLDER = "disk: its files lie in a plain folder of an earlier version, unbounded: recreate it"
@@ -24,12 +26,13 @@ class DiskOrder:
     """Order for a sandbox's disk: `size` in bytes where one is made, the `uid` that its files
     belong to, and `disk_uid`, which they have on the disk itself, where that is another one: a
     snapshot's are those of the sandbox that it was taken of. A disk that is made begins as the
-    image `seed`; None is an empty one."""
+    snapshot `seed`; None is an empty one. `low` bytes stay free where files are copied."""
 
     size: int
     uid: int
     disk_uid: int = 0
-    seed: Path | None = None
+    seed: SnapshotPlaces | None = None
+    low: int = 0
 
     @property
     def owner(self) -> int:
@@ -60,6 +63,7 @@ class Storage:
         if self.images:
             self._mount(places, places.mounted, order)
             return
+        _copy_seed(places, order)
         _make_folders(places.mounted, order.uid)
 
     def mount_for_engine(self, places: BoxPlaces, order: DiskOrder) -> EngineMount:
@@ -70,6 +74,7 @@ class Storage:
             with self.engine_mounts.machine_mounts():
                 self._mount(places, places.engine_mount, order)
                 return engine_mount_at(places.engine_mount)
+        _copy_seed(places, order)
         _make_folders(places.mounted, order.uid)
         # Only the engine's mounts lead here, never a path of the host.
         places.mounted.chmod(0o700)
@@ -78,7 +83,9 @@ class Storage:
 
     def _mount(self, places: BoxPlaces, place: Path, order: DiskOrder) -> None:
         if not places.image.exists():
-            image.clone(order.seed or image.template(self.home.boxes, order.size), places.image)
+            seed = order.seed
+            first = image.template(self.home.boxes, order.size) if seed is None else seed.image
+            image.clone(first, places.image)
         try:
             image.mount_image(places.image, place)
         except OSError as err:
@@ -105,6 +112,23 @@ def _show_as(place: Path, order: DiskOrder) -> None:
         attach_as(top, place, uid=order.uid, owner=order.owner)
     finally:
         os.close(top)
+
+
+def _copy_seed(places: BoxPlaces, order: DiskOrder) -> None:
+    """Have a folder begin as a snapshot, where none is kept. It is whole in its place, or absent.
+    Raises `Invalid`, `LimitReached`, `Unavailable`, `OSError`."""
+    if order.seed is None or places.mounted.exists():
+        return
+    making = places.mounted.with_name(f"new-{places.mounted.name}")
+    remove_tree(making)
+    bounds = CopyBounds(time.monotonic() + COPY_SECONDS, order.low)
+    owner = order.uid if os.geteuid() == 0 else None
+    try:
+        TreeCopy(bounds, owner).copy(order.seed.tree, making)
+    except (OSError, AtollError):
+        remove_tree(making)
+        raise
+    making.rename(places.mounted)
 
 
 def _make_folders(place: Path, uid: int) -> None:

@@ -113,6 +113,11 @@ class SnapshotPlaces:
         return self.folder / "image"
 
     @property
+    def tree(self) -> Path:
+        """The files as they were, where sandboxes have no images."""
+        return self.folder / "tree"
+
+    @property
     def record(self) -> Path:
         """The record of it: whose files, and how large."""
         return self.folder / "snapshot.json"

@@ -21,6 +21,7 @@ from atoll.domain.wall.proxy_settings import HOME_FILES
 from atoll.inside.program import INSIDE_INIT
 from atoll.ports.runtime_boot import Agent, LinkBoot, RuntimeBoot, Stand
 from atoll.wire.zygote.messages import Link, Start
+from atoll.zygote.disk.disk_space import measure_disk_space
 from atoll.zygote.disk.engine_folders import check_container_folders, mount_engine_folders
 from atoll.zygote.disk.engine_mounts import check_container_files
 from atoll.zygote.disk.host_mounts import attach_host_mounts, check_contents, host_mounts
@@ -245,7 +246,8 @@ def _disk_order(host: HostResources, request: StartRequest) -> DiskOrder:
         start.limits.workspace_bytes or DEFAULT_BYTES,
         request.sandbox_uid,
         request.disk_uid,
-        None if start.seed is None else host.home.snapshot(start.seed).image,
+        None if start.seed is None else host.home.snapshot(start.seed),
+        measure_disk_space(host.home, host.settings.low_disk_mb).low,
     )
 
 

@@ -13,7 +13,7 @@ from functools import partial
 
 import msgspec
 
-from atoll.domain.errors import AtollError, Failed
+from atoll.domain.errors import AtollError, Failed, Invalid
 from atoll.inside.program import INIT_KIND
 from atoll.wire.zygote.messages import Link
 from atoll.zygote.disk.snapshots import load
@@ -151,11 +151,20 @@ class Starts:
 
     def _disk_uid(self, order: StartOrder, known: record.SandboxRecord | None) -> int:
         """Return the uid that its files have on the disk, 0 for its own. Raises `NotFound` for a
-        snapshot that is not here."""
+        snapshot that is not here, `Invalid` for one that no sandbox can begin as here."""
         if known is not None:
             return known.disk_uid
         seed = order.start.seed
-        return 0 if seed is None else load(self.host.home.snapshot(seed)).uid
+        if seed is None:
+            return 0
+        places = self.host.home.snapshot(seed)
+        uid = load(places).uid
+        if places.image.exists() != self.host.storage.images:
+            raise Invalid(
+                f"the snapshot {seed} was kept by an Atoll with other rights: one that runs as "
+                "root keeps disks, any other the files in folders"
+            )
+        return uid
 
     def _rootless_uid(self, order: StartOrder) -> int:
         """Return a subordinate uid, or the caller's uid where the sandbox needs that or none is

@@ -84,7 +84,7 @@ class Namespaces(ZygoteSnapshots):
             isolation=IsolationLevel.CONTAINER,
             ignores=() if report is None else tuple(unkept_fields(report)),
             abilities=frozenset({KEEP_SNAPSHOTS, KEEP_POOLS}),
-            snapshots=promise_of(report),
+            snapshots=promise_of(report, folders=True),
             pools=report is not None and report.root,
         )
 
