@@ -19,9 +19,17 @@ from atoll.testing.server import TestServer
 from atoll.testing.stranger import Stranger
 from atoll.testing.subordinate_ids import range_of, why_not
 from tests.claims import claim_far_uid
-from tests.peers.api import Api, api_of, until
+from tests.e2e.waiting.test_snapshots import (
+    ready,
+    refused,
+    take,
+    test_copies_are_told_apart_inside_and_told_that_they_began_anew,
+)
+from tests.peers.api import WAIT_SECONDS, Api, api_of, until
 from tests.peers.remains import await_forgotten, pids_of, remains
 from tests.peers.terminal_client import attached
+
+__all__ = ["test_copies_are_told_apart_inside_and_told_that_they_began_anew"]
 
 STRANGER = claim_far_uid()
 SMALL = """\
@@ -149,6 +157,34 @@ def test_isolation_without_rights_names_every_limit_that_is_missing(
     taken = api.run(sandbox, f"python3 -c '{TAKE_PTYS}' 2>&1 || true")
     assert taken.count("\n") >= 5 and "No space left" in taken and "\n5 " not in taken
     assert "Operation not permitted" in api.run(sandbox, "unshare -Ur true 2>&1 || true")
+
+
+def test_snapshots_without_rights_are_of_the_files_as_they_were(api: Api) -> None:
+    folder = api.server.home / "boxes" / "snapshots"
+    before = set(folder.iterdir())
+    sandbox = api.create(name="stem")["sandbox_id"]
+    api.run(sandbox, "echo one > file; git init -q . && git add . && ln -s /etc/passwd link")
+    taken = take(api, sandbox, name="first")
+    assert (taken["disk"], 0 < taken["size"] < 10 << 20) == ("crash", True)
+    exported = refused(api, "POST", "/v1/snapshots/first/export")
+    assert (exported.status_code, exported.json()["code"]) == (409, "conflict")
+    assert "cannot be exported: that needs an Atoll that runs as root" in exported.json()["detail"]
+    assert not api.call("GET", "/v1/snapshots/first")["exported"]
+    assert not list((folder.parent / "loans").iterdir())
+    api.run(sandbox, "echo two > file; rm link")
+    body = {"count": 2, "name": "twig"}
+    made = api.call("POST", f"/v1/sandboxes/{sandbox}/fork", json=body)["sandboxes"]
+    copies = [ready(api, each["sandbox_id"])["sandbox_id"] for each in made]
+    assert [api.run(copy, "cat file; git status -s") for copy in copies] == ["two\nAM file\n"] * 2
+    path = f"/v1/sandboxes/{sandbox}/restore?wait=true&timeout={WAIT_SECONDS}"
+    assert api.call("POST", path, json={"snapshot": "first"})["state"] == "ready"
+    assert api.run(sandbox, "cat file; readlink link") == "one\n/etc/passwd\n"
+    assert api.run(copies[0], "cat file") == "two\n"
+    api.call("DELETE", "/v1/snapshots/first")
+    for each in (sandbox, *copies):
+        api.act(each, "destroy")
+        await_forgotten(api.server.home, each)
+    until(lambda: set(folder.iterdir()), lambda kept: kept <= before)
 
 
 def test_destroy_without_rights_leaves_nothing(api: Api) -> None:
