@@ -4,13 +4,14 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import Unavailable
 from atoll.domain.ids import OrgId, SandboxId, SnapshotId
+from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.repository.project import DecidedProject, ProjectFile
 from atoll.domain.sandboxes.project import SandboxProject
 from atoll.domain.sandboxes.sandbox import Sandbox
@@ -19,6 +20,7 @@ from atoll.domain.snapshots.promise import SnapshotPromise
 from atoll.domain.snapshots.snapshot import Snapshot
 from atoll.ports import Capabilities, Handle, RuntimeClient
 from atoll.ports.extension import KEEP_SNAPSHOTS, KeptDisk
+from atoll.services.library.projects import Projects
 from atoll.services.snapshots.keeper import SnapshotKeeper
 from atoll.services.snapshots.prebuilds import Prebuilds
 from atoll.testing import samples
@@ -232,6 +234,21 @@ async def test_prebuild_goes_with_its_approval_also_after_a_failure() -> None:
         s.extension.failing = False
         await s.prebuilds.drop_unwanted()
         assert (await s.all(), s.extension.disks) == ([], set())
+
+
+async def test_forgotten_approval_that_is_given_again_finds_nothing() -> None:
+    async with stage() as s:
+        projects = Projects(s.scene.ground, cast(Any, None), cast(Any, None))
+        sandbox = await s.sandbox()
+        owner = replace(LOCAL_PERSON, org_id=sandbox.org_id, id=sandbox.owner)
+        await s.decide(ProjectDecision.APPROVED)
+        await s.keep(sandbox)
+        await projects.forget(owner, "example.org/o/other")
+        await projects.forget(replace(owner, id=OTHER), REPOSITORY)
+        assert await s.prebuilds.find(sandbox, ("key",)) is not None
+        await projects.forget(owner, REPOSITORY)
+        await s.decide(ProjectDecision.APPROVED)
+        assert await s.prebuilds.find(sandbox, ("key",)) is None
 
 
 async def test_snapshot_that_no_sandbox_could_begin_as_is_not_found_again() -> None:

@@ -5,6 +5,7 @@ start from; git never runs over a tree of files. Nothing of it applies before it
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from atoll.domain.errors import Conflict, Forbidden, Invalid
 from atoll.domain.event import EventDraft, Json
@@ -29,6 +30,7 @@ from atoll.services.ground import Ground
 from atoll.services.library.workspaces import Workspaces
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.library import ProjectDecision
+from atoll.wire.words.sandboxes import SnapshotState
 from atoll.wire.words.walls import WORKSPACE
 
 
@@ -103,13 +105,17 @@ class Projects:
             return await rows.projects.page(caller.org_id, caller.id, page)
 
     async def forget(self, caller: Principal, repository: str) -> int:
-        """Drop the caller's decisions on a repository, so that it is asked again. Returns how many
-        there were."""
+        """Drop the caller's decisions on a repository, so that it is asked again, and what its
+        set-ups left: no later approval, not even of the same file, begins with it. Returns how many
+        decisions there were."""
         _check_person(caller)
         if not repository.isprintable():
             return 0  # no key has such characters, and PostgreSQL refuses a NUL
         async with self._ground.store.begin() as rows:
             count = await rows.projects.forget(caller.org_id, caller.id, repository)
+            for left in await rows.snapshots.prebuilds(caller.org_id, caller.id):
+                if left.prebuild is not None and left.prebuild.repository == repository:
+                    await rows.snapshots.put(replace(left, state=SnapshotState.REMOVING))
             if count:
                 payload: dict[str, Json] = {"repository": repository, "decisions": count}
                 await self._log(rows, caller, "project.forgotten", payload)
