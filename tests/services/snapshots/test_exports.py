@@ -1,61 +1,35 @@
 """Exports of snapshots: what is kept, brought back and refused, and who may."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound, Unavailable
+from atoll.domain.errors import (
+    Conflict,
+    Failed,
+    Forbidden,
+    NotFound,
+    Unavailable,
+)
 from atoll.domain.ids import OrgId, PrincipalId, SnapshotId
 from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.snapshots.snapshot import Prebuild, Snapshot, snapshot_of
-from atoll.ports.contents.snapshot_disks import LentDisk
-from atoll.ports.extension import KeptDisk
+from atoll.domain.snapshots.snapshot import Prebuild
+from atoll.services.contents.disk_returns import DiskPlaces, DiskReturns
 from atoll.services.ground import Ground
-from atoll.services.snapshots.exports import ExportPorts, SnapshotExports
+from atoll.services.snapshots.exports import SnapshotExports
 from atoll.services.snapshots.keeper import SnapshotKeeper
-from atoll.testing import SnapshotDisksContract, samples
+from atoll.testing import SnapshotDisksContract
 from atoll.wire.words.people import OrgRole
-from atoll.wire.words.sandboxes import DiskPromise, Scope, SnapshotState
-from tests.services.contents.keeping import Keeping, changed, image, keeping
+from atoll.wire.words.sandboxes import SnapshotState
+from tests.services.contents.keeping import changed
 from tests.services.scene import scene
+from tests.services.snapshots.exporting import DATA, UID, FolderDisks, exporting
 
-UID = 1_900_000_077
 OTHER = replace(LOCAL_PERSON, id=PrincipalId("other"), capabilities=capabilities_of(OrgRole.MEMBER))
 STRANGER = replace(OTHER, org_id=OrgId("org_else"))
-DATA = image(3, rest=999)
-
-
-class FolderDisks:
-    """A `SnapshotDisks` in folders."""
-
-    def __init__(self, folder: Path) -> None:
-        self.kept, self.lent = folder / "kept", folder / "lent"
-        for place in (self.kept, self.lent):
-            place.mkdir()
-
-    async def lend(self, snapshot: SnapshotId) -> LentDisk:
-        if not (self.kept / snapshot).exists():
-            raise NotFound("there is no snapshot")
-        (self.lent / snapshot).write_bytes((self.kept / snapshot).read_bytes())
-        return LentDisk(self.lent / snapshot, UID)
-
-    async def end_loan(self, snapshot: SnapshotId) -> None:
-        (self.lent / snapshot).unlink(missing_ok=True)
-
-    async def admit(self, snapshot: SnapshotId, image: Path, uid: int) -> KeptDisk:
-        if uid != UID:
-            raise Invalid("another user")
-        if not (self.kept / snapshot).exists():
-            (self.kept / snapshot).write_bytes(image.read_bytes())
-        return KeptDisk((self.kept / snapshot).stat().st_size, 0)
-
-    async def drop(self, snapshot: SnapshotId) -> None:
-        (self.kept / snapshot).unlink(missing_ok=True)
 
 
 class TestFolderDisks(SnapshotDisksContract):
@@ -71,59 +45,6 @@ class TestFolderDisks(SnapshotDisksContract):
     @pytest.fixture
     def snapshot(self) -> SnapshotId:
         return SnapshotId("snap_1")
-
-
-@dataclass
-class Exporting:
-    """Exports, one snapshot that can be exported, and what they stand on."""
-
-    exports: SnapshotExports
-    snapshot: Snapshot
-    disks: FolderDisks
-    place: Keeping
-    folder: Path
-
-    async def stored(self) -> Snapshot:
-        """Return the snapshot's row."""
-        async with self.place.store.read() as rows:
-            snapshot = await rows.snapshots.get(self.snapshot.id)
-        assert snapshot is not None
-        return snapshot
-
-    def lose(self) -> None:
-        """Remove the disk from the machine."""
-        (self.disks.kept / self.snapshot.id).unlink()
-
-    def brought(self) -> bytes:
-        """Return the disk that is on the machine."""
-        return (self.disks.kept / self.snapshot.id).read_bytes()
-
-    def check_nothing_left(self) -> None:
-        """Check that neither a copy nor an image is left."""
-        assert list(self.disks.lent.iterdir()) == list(self.folder.iterdir()) == []
-
-
-@asynccontextmanager
-async def exporting(folder: Path) -> AsyncIterator[Exporting]:
-    """Open exports with one snapshot."""
-    images = folder / "imports"
-    images.mkdir()
-    async with keeping(folder) as place, scene() as other:
-        ground = Ground(place.store, other.bus, place.clock, other.ground.ids)
-        disks = FolderDisks(folder)
-        made = snapshot_of(
-            replace(samples.sandbox("box"), owner=LOCAL_PERSON.id, scope=Scope.SHARED),
-            snapshot_id=SnapshotId("snap_1"),
-            name="one",
-            disk=DiskPromise.QUIESCED,
-            now=place.clock.now(),
-        )
-        ready = replace(made, state=SnapshotState.READY, size=len(DATA))
-        async with place.store.begin() as rows:
-            await rows.snapshots.put(ready)
-        (disks.kept / ready.id).write_bytes(DATA)
-        exports = SnapshotExports(ground, ExportPorts(place.contents, disks, images))
-        yield Exporting(exports, ready, disks, place, images)
 
 
 async def test_snapshot_comes_back_after_its_disk_is_gone(tmp_path: Path) -> None:
@@ -279,7 +200,7 @@ async def test_export_stands_whose_copy_cannot_be_removed_now(
             await s.exports.export(LOCAL_PERSON, "one")
 
 
-async def test_second_act_on_a_disk_that_is_moved_is_refused(tmp_path: Path) -> None:
+async def test_second_export_waits_for_the_first_and_stores_nothing(tmp_path: Path) -> None:
     async with exporting(tmp_path) as s:
         stored, go_on = asyncio.Event(), asyncio.Event()
 
@@ -291,10 +212,11 @@ async def test_second_act_on_a_disk_that_is_moved_is_refused(tmp_path: Path) -> 
         async with asyncio.TaskGroup() as tasks:
             first = tasks.create_task(s.exports.export(LOCAL_PERSON, "one"))
             await stored.wait()
-            with pytest.raises(Conflict):
-                await s.exports.export(LOCAL_PERSON, "one")
+            second = tasks.create_task(s.exports.export(LOCAL_PERSON, "one"))
             go_on.set()
-        assert first.result() == await s.stored()
+        assert first.result() == second.result() == await s.stored()
+        async with s.place.store.read() as rows:
+            assert len(await rows.contents.of(s.snapshot.org_id)) == 1
         s.check_nothing_left()
 
 
@@ -302,7 +224,7 @@ async def test_installation_without_contents_refuses(tmp_path: Path) -> None:
     async with exporting(tmp_path) as s, scene() as other:
         ground = Ground(s.place.store, other.bus, s.place.clock, other.ground.ids)
         with pytest.raises(Conflict):
-            await SnapshotExports(ground, None).export(LOCAL_PERSON, "one")
+            await SnapshotExports(ground, DiskReturns(ground, None)).export(LOCAL_PERSON, "one")
 
 
 async def test_replica_that_does_not_lead_moves_no_disk(tmp_path: Path) -> None:
@@ -314,7 +236,9 @@ async def test_replica_that_does_not_lead_moves_no_disk(tmp_path: Path) -> None:
 
         ground = Ground(s.place.store, other.bus, s.place.clock, other.ground.ids)
         follower = replace(ground, leadership=Follower())  # type: ignore[arg-type]
-        ports = ExportPorts(s.place.contents, s.disks, s.folder)
+        ports = DiskPlaces(s.place.contents, s.disks, s.folder)
         with pytest.raises(Unavailable):
-            await SnapshotExports(follower, ports).export(LOCAL_PERSON, "one")
+            await SnapshotExports(follower, DiskReturns(follower, ports)).export(
+                LOCAL_PERSON, "one"
+            )
         s.check_nothing_left()

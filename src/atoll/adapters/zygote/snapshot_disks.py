@@ -13,14 +13,17 @@ from atoll.wire.zygote.messages import Answer
 from atoll.wire.zygote.snapshots import (
     AdmitSnapshot,
     DropSnapshot,
+    FindSnapshot,
     LendSnapshot,
     ReturnSnapshot,
     SnapshotDropped,
+    SnapshotFound,
     SnapshotKept,
     SnapshotLent,
     SnapshotReturned,
 )
 
+FIND_SECONDS: Final = 10.0
 COPY_SECONDS: Final = 1800.0
 """A disk that cannot be cloned is copied."""
 
@@ -34,6 +37,13 @@ class ZygoteSnapshotDisks:
 
     def __post_init__(self) -> None:
         self._link = ZygoteLink(self.socket)
+
+    async def find(self, snapshot: SnapshotId, room: int = 0) -> bool:
+        """See the port."""
+        answer = await self._link.request(FindSnapshot(snapshot, room), seconds=FIND_SECONDS)
+        if not isinstance(answer, SnapshotFound):
+            raise _wrong(answer)
+        return answer.here
 
     async def lend(self, snapshot: SnapshotId) -> LentDisk:
         """See the port."""

@@ -14,6 +14,9 @@ from atoll.domain.sandboxes.sandbox import Attachment, Sandbox, keeps_files
 from atoll.wire.words.sandboxes import DiskPromise, Scope, SnapshotState
 
 MAX_TTL_SECONDS = 10 * 366 * 86400
+UNSHARED = (
+    "Contents lie in the home of each server here: `content_store` names a place that all reach."
+)
 RUNNING_OR_KEPT = "only one that runs, or whose files are kept, has a disk to keep"
 
 
@@ -140,6 +143,17 @@ def exported(snapshot: Snapshot) -> SnapshotExport:
             code="not_exported",
         )
     return snapshot.export
+
+
+def elsewhere(snapshot: Snapshot, *, shared: bool) -> Conflict:
+    """Return the error for a snapshot whose disk is on another machine, and nowhere else. `shared`
+    says whether other machines have the contents of this one."""
+    place = "" if shared else f" {UNSHARED}"
+    return Conflict(
+        f"The disk of snapshot {snapshot.name} is not on this server, and was not exported: `atoll "
+        f"snapshot export {snapshot.id}` on the server that has it brings it to others.{place}",
+        code="snapshot_elsewhere",
+    )
 
 
 def check_exportable(snapshot: Snapshot) -> None:

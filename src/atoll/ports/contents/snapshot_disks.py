@@ -20,6 +20,11 @@ class SnapshotDisks(Protocol):
     """Images of this machine's snapshots. Raises `Unavailable` while they cannot be reached,
     `LimitReached` where the disk is full, `Conflict` where snapshots are files in plain folders."""
 
+    async def find(self, snapshot: SnapshotId, room: int = 0) -> bool:
+        """Return whether a snapshot is on this machine. Raises `LimitReached` where it is not, and
+        `room` more bytes would leave too little of the disk."""
+        ...
+
     async def lend(self, snapshot: SnapshotId) -> LentDisk:
         """Return a copy of a snapshot's image, which stays until `end_loan`. Idempotent. Raises
         `NotFound` for a snapshot that is not on this machine."""

@@ -19,6 +19,7 @@ from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
 from atoll.domain.sandboxes.stimulus import Broke, Renewed, Rerouted
 from atoll.ports import LogLine, StoreUnavailable
 from atoll.ports.telemetry.metrics import Metric
+from atoll.services.contents.disk_returns import DiskReturns
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.transitions import Also
 from atoll.services.provisioning.bring_up import BringUp, BringUpSteps
@@ -101,7 +102,8 @@ class LiveLog:
 
 
 class Startups:
-    """Startups of sandboxes; `ending` is called before the runtime of a renewed one ends."""
+    """Startups of sandboxes; `ending` is called before the runtime of a renewed one ends. `disks`
+    brings what they begin as."""
 
     def __init__(
         self,
@@ -111,12 +113,14 @@ class Startups:
         *,
         rerouting: Rerouting,
         ending: Ending,
+        disks: DiskReturns,
     ) -> None:
         self._ground = ground
         self._provisioning = provisioning
         self._steps = steps
         self._rerouting = rerouting
         self._ending = ending
+        self._disks = disks
         self._live_logs: dict[SandboxId, LiveLog] = {}
 
     def live_lines(self, sandbox_id: SandboxId) -> tuple[LogLine, ...]:
@@ -147,6 +151,9 @@ class Startups:
         began = self._rerouting.began()
         try:
             sandbox = await self._with_agents(sandbox)
+            if work.renew or sandbox.ready_at is None:
+                # Before anything is dropped for it: one that does not come leaves all as it was.
+                await self._disks.bring_for(sandbox, live.report)
             if work.renew:
                 await self._provisioning.renew(sandbox, live.report, ending=self._ending)
                 sandbox = await outcomes.outcome(sandbox.id, Renewed(work.generation))

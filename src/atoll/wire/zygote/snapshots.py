@@ -1,8 +1,12 @@
 """Messages about snapshots of sandboxes' disks."""
 
+from typing import Annotated
+
 import msgspec
 
 from atoll.wire.zygote.names import AbsolutePath, BoxId, Positive, SnapshotName
+
+Bytes = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class KeepSnapshot(
@@ -35,6 +39,22 @@ class SnapshotDropped(msgspec.Struct, frozen=True, tag_field="answer", tag="snap
     """The end of a removal; `removed` false when there was none."""
 
     removed: bool
+
+
+class FindSnapshot(
+    msgspec.Struct, frozen=True, tag_field="verb", tag="find_snapshot", forbid_unknown_fields=True
+):
+    """A question whether a snapshot is on this machine. Where it is not, and `room` more bytes
+    would leave too little of the disk, it is refused."""
+
+    snapshot: SnapshotName
+    room: Bytes = 0
+
+
+class SnapshotFound(msgspec.Struct, frozen=True, tag_field="answer", tag="snapshot_found"):
+    """The answer; `here` false where the snapshot is not on this machine."""
+
+    here: bool
 
 
 class LendSnapshot(
@@ -78,5 +98,7 @@ class AdmitSnapshot(
     uid: Positive
 
 
-SnapshotRequest = KeepSnapshot | DropSnapshot | LendSnapshot | ReturnSnapshot | AdmitSnapshot
-SnapshotAnswer = SnapshotKept | SnapshotDropped | SnapshotLent | SnapshotReturned
+SnapshotRequest = (
+    KeepSnapshot | DropSnapshot | FindSnapshot | LendSnapshot | ReturnSnapshot | AdmitSnapshot
+)
+SnapshotAnswer = SnapshotKept | SnapshotDropped | SnapshotFound | SnapshotLent | SnapshotReturned

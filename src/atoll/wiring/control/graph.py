@@ -78,7 +78,6 @@ from atoll.wiring.control.lifecycle.home import build_home, build_repositories
 from atoll.wiring.control.lifecycle.ports import SandboxPorts
 from atoll.wiring.control.lifecycle.sandboxes import SandboxServices, build_sandboxes
 from atoll.wiring.control.lifecycle.workers import build_workers
-from atoll.wiring.control.outside.contents import build_exports
 from atoll.wiring.control.outside.drive import build_drive
 from atoll.wiring.control.outside.hosts import build_backends, build_routing
 from atoll.wiring.control.outside.webhooks import build_webhooks
@@ -353,16 +352,15 @@ def build_snapshots(
     """Return the use cases on snapshots and forks, and what the leader does for them."""
     keeper = within.keeping.keeper
     snapshots = Snapshots(ground, within.sandboxes, keeper)
-    opened = ports.contents
-    exports = None if opened is None else build_exports(ground, ports.vault, opened)
+    returns = within.disk_returns
     return SnapshotServices(
         keeper,
         snapshots,
-        SnapshotExports(ground, exports),
+        SnapshotExports(ground, returns),
         Forks(ground, snapshots, within.sandboxes),
         SnapshotUpkeep(ground, keeper, within.keeping.prebuilds),
         SnapshotSchedule(ground, within.directory, keeper),
-        None if exports is None else exports.contents,
+        None if ports.contents is None else returns.places.contents,
     )
 
 

@@ -17,6 +17,7 @@ from atoll.wire.zygote import messages as wire
 from atoll.wire.zygote.snapshots import (
     AdmitSnapshot,
     DropSnapshot,
+    FindSnapshot,
     KeepSnapshot,
     LendSnapshot,
     ReturnSnapshot,
@@ -127,6 +128,7 @@ class ZygoteServer:
             case (
                 KeepSnapshot()
                 | DropSnapshot()
+                | FindSnapshot()
                 | LendSnapshot()
                 | ReturnSnapshot()
                 | AdmitSnapshot()
@@ -152,6 +154,8 @@ class ZygoteServer:
                 self.boxes.keep_snapshot(request, reply)
             case DropSnapshot():
                 self.boxes.snapshots.drop(request.snapshot, reply)
+            case FindSnapshot():
+                self.boxes.snapshots.find(request, reply)
             case LendSnapshot():
                 self.boxes.snapshots.lend(request.snapshot, reply)
             case ReturnSnapshot():

@@ -15,7 +15,9 @@ from atoll.domain.errors import AtollError, Conflict, Invalid, Unavailable
 from atoll.wire.zygote import messages as wire
 from atoll.wire.zygote.snapshots import (
     AdmitSnapshot,
+    FindSnapshot,
     SnapshotDropped,
+    SnapshotFound,
     SnapshotKept,
     SnapshotLent,
     SnapshotReturned,
@@ -119,6 +121,15 @@ class SnapshotKeeper:
             return snapshots.keep_tree(source, places, low, None if init is None else init.pid)
 
         return keep
+
+    def find(self, request: FindSnapshot, reply: Reply) -> None:
+        """Answer `SnapshotFound`. Raises `LimitReached` for one that is not here, and for which the
+        disk has no room."""
+        home = self.host.home
+        here = home.snapshot(request.snapshot).folder.exists()
+        if not here:
+            check_disk_space(home, self.host.settings.low_disk_mb, request.room)
+        reply(SnapshotFound(here))
 
     def lend(self, name: str, reply: Reply) -> None:
         """Copy a snapshot's image for the control plane, and answer `SnapshotLent`. Raises

@@ -42,16 +42,17 @@ def measure_disk_space(home: Home, low_disk_mb: int) -> DiskSpace:
     return DiskSpace(disk.f_bavail * disk.f_frsize, low, _unallocated_bytes(home))
 
 
-def check_disk_space(home: Home, low_disk_mb: int) -> None:
-    """Check that there is space for one more sandbox. Raises `LimitReached`, and logs it, when
-    there is too little."""
+def check_disk_space(home: Home, low_disk_mb: int, more: int = 0) -> None:
+    """Check that there is space for one more sandbox, and for `more` bytes. Raises `LimitReached`,
+    and logs it, when there is too little."""
     room = measure_disk_space(home, low_disk_mb)
-    if not room.is_low:
+    if room.free - more >= room.low:
         return
+    needed = f", of which {more // MIB} MiB are asked for" if more else ""
     why = (
-        f"only {room.free // MIB} MiB are free on the disk of {home.root}, and no sandbox starts "
-        f"below {room.low // MIB} MiB (low_disk_mb): destroy sandboxes that are no longer needed, "
-        "or make room"
+        f"only {room.free // MIB} MiB are free on the disk of {home.root}{needed}, and no sandbox "
+        f"starts below {room.low // MIB} MiB (low_disk_mb): destroy sandboxes that are no longer "
+        "needed, or make room"
     )
     print(f"zygote: a start was refused: {why}", file=sys.stderr, flush=True)
     raise LimitReached(why)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.domain.errors import Invalid, NotFound
+from atoll.domain.errors import Invalid, LimitReached, NotFound
 from atoll.domain.ids import SnapshotId
 from atoll.ports.contents.snapshot_disks import SnapshotDisks
 
@@ -24,9 +24,11 @@ class SnapshotDisksContract:
         assert await disks.lend(snapshot) == lent
         own = tmp_path / "image"
         shutil.copyfile(lent.path, own)
+        assert not await disks.find(NEW)
         disk = await disks.admit(NEW, own, lent.uid)
         assert disk.size > 0
         assert await disks.admit(NEW, own, lent.uid) == disk
+        assert await disks.find(NEW)
         again = await disks.lend(NEW)
         assert again.uid == lent.uid and again.path != lent.path
         assert again.path.stat().st_size == own.stat().st_size
@@ -44,6 +46,18 @@ class SnapshotDisksContract:
         with pytest.raises(NotFound):
             await disks.lend(SnapshotId("snap_none"))
         await disks.end_loan(SnapshotId("snap_none"))
+
+    async def test_snapshot_is_found_where_it_is_and_has_room_where_it_may_come(
+        self, disks: SnapshotDisks, snapshot: SnapshotId
+    ) -> None:
+        """What is there already needs no room."""
+        much = 2**50
+        for room in (0, much):
+            assert await disks.find(snapshot, room)
+        assert not await disks.find(SnapshotId("snap_none"))
+        assert not await disks.find(SnapshotId("snap_none"), 1)
+        with pytest.raises(LimitReached):
+            await disks.find(SnapshotId("snap_none"), much)
 
     async def test_image_of_another_user_is_refused(
         self, disks: SnapshotDisks, snapshot: SnapshotId, tmp_path: Path

@@ -11,6 +11,7 @@ from atoll.ports import (
     Extension,
 )
 from atoll.services.approvals.requests import ApprovalRequests
+from atoll.services.contents.disk_returns import DiskReturns
 from atoll.services.ground import Ground
 from atoll.services.journals.journal_poll import JournalPoll
 from atoll.services.journals.journals import Journals
@@ -71,6 +72,7 @@ from atoll.wiring.control.lifecycle.bring_up import bring_up_steps
 from atoll.wiring.control.lifecycle.keeping import Keeping, build_keeping
 from atoll.wiring.control.lifecycle.ports import SandboxPorts
 from atoll.wiring.control.lifecycle.transitions import build_transitions
+from atoll.wiring.control.outside.contents import build_disk_returns
 from atoll.wiring.control.outside.hosts import build_routing
 from atoll.wiring.control.outside.issuers import build_logins
 
@@ -92,6 +94,7 @@ class Lifecycle:
     projections: Projections
     journals: Journals
     screens: Screens
+    disk_returns: DiskReturns
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,7 @@ class SandboxServices:
     journals: Journals
     directory: Directory
     keeping: Keeping
+    disk_returns: DiskReturns
 
 
 def build_lifecycle(
@@ -153,6 +157,7 @@ def build_lifecycle(
             settings=settings.journals,
         ),
         screens=Screens(ground, ports.vault),
+        disk_returns=build_disk_returns(ground, ports.vault, ports.contents, ports.extensions),
     )
 
 
@@ -243,6 +248,7 @@ def build_sandboxes(
         journals=journals,
         directory=directory,
         keeping=keeping,
+        disk_returns=cycle.disk_returns,
     )
 
 
@@ -384,7 +390,14 @@ def build_reconciler(
         ground,
         cycle.transitions,
         provisioning,
-        startups=Startups(ground, provisioning, bring_up, rerouting=rerouting, ending=final.take),
+        startups=Startups(
+            ground,
+            provisioning,
+            bring_up,
+            rerouting=rerouting,
+            ending=final.take,
+            disks=cycle.disk_returns,
+        ),
         teardowns=Teardowns(
             ground,
             provisioning,

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,23 +12,25 @@ from atoll.adapters.blobs.settings import BlobSettings
 from atoll.adapters.contents.disk_images import FileImages
 from atoll.adapters.contents.sealer import ZstdAesSealer
 from atoll.adapters.zygote.snapshot_disks import ZygoteSnapshotDisks
-from atoll.ports import Vault
+from atoll.adapters.zygote.snapshots import ZygoteSnapshots
+from atoll.ports import Extension, Vault
 from atoll.ports.contents.blobs import Blobs
 from atoll.ports.contents.snapshot_disks import SnapshotDisks
 from atoll.services.contents.contents import Contents
+from atoll.services.contents.disk_returns import DiskPlaces, DiskReturns
 from atoll.services.ground import Ground
-from atoll.services.snapshots.exports import ExportPorts
 from atoll.wiring.control.vaulting import lock_key
 
 
 @dataclass(frozen=True, slots=True)
 class ContentPorts:
     """The ports of contents: where blobs lie, the disks of this machine's snapshots, and a folder
-    for those that come back."""
+    for those that come back. `shared` says whether a setting names the place of the blobs."""
 
     blobs: Blobs
     disks: SnapshotDisks
     folder: Path
+    shared: bool = False
 
 
 async def open_contents(settings: BlobSettings, home: Path, stack: AsyncExitStack) -> ContentPorts:
@@ -36,7 +39,8 @@ async def open_contents(settings: BlobSettings, home: Path, stack: AsyncExitStac
     stack.push_async_callback(disks.close)
     folder = home / "imports"
     await asyncio.to_thread(_empty, folder)
-    return ContentPorts(await _open_blobs(settings, home), disks, folder)
+    blobs = await _open_blobs(settings, home)
+    return ContentPorts(blobs, disks, folder, settings.content_store is not None)
 
 
 def _empty(folder: Path) -> None:
@@ -56,9 +60,15 @@ async def _open_blobs(settings: BlobSettings, home: Path) -> Blobs:
     return BucketBlobs(settings, key)
 
 
-def build_exports(ground: Ground, vault: Vault, ports: ContentPorts) -> ExportPorts:
-    """Return where exports go."""
+def build_disk_returns(
+    ground: Ground, vault: Vault, ports: ContentPorts | None, extensions: Mapping[str, Extension]
+) -> DiskReturns:
+    """Return what brings snapshots' disks back; without `ports` it refuses."""
+    if ports is None:
+        return DiskReturns(ground, None)
     contents = Contents(
         ground, vault, blobs=ports.blobs, sealer=ZstdAesSealer(), images=FileImages()
     )
-    return ExportPorts(contents, ports.disks, ports.folder)
+    own = frozenset(name for name, one in extensions.items() if isinstance(one, ZygoteSnapshots))
+    places = DiskPlaces(contents, ports.disks, ports.folder, backends=own, shared=ports.shared)
+    return DiskReturns(ground, places)
