@@ -21,8 +21,9 @@ class SnapshotDisks(Protocol):
     `LimitReached` where the disk is full, `Conflict` where snapshots are files in plain folders."""
 
     async def find(self, snapshot: SnapshotId, room: int = 0) -> bool:
-        """Return whether a snapshot is on this machine. Raises `LimitReached` where it is not, and
-        `room` more bytes would leave too little of the disk."""
+        """Return whether a snapshot is on this machine. Where it is not, and `room` bytes are asked
+        for it, raises `LimitReached` for a disk that they would leave too little of, `Conflict`
+        where none can be admitted."""
         ...
 
     async def lend(self, snapshot: SnapshotId) -> LentDisk:

@@ -39,11 +39,11 @@ class SnapshotExports:
         """Keep a snapshot's disk among the contents; one that is there already stays. Raises
         `NotFound`, also where the disk is not on this machine, `Forbidden`, `Conflict`, and what
         contents raise: nothing is kept then."""
-        found = await self._find(caller, ref)
-        check_exportable(found)
-        async with self._returns.alone(found.id) as places:
+        snapshot = await self._find(caller, ref)
+        check_exportable(snapshot)
+        async with self._returns.alone(snapshot.id) as places:
             # Who had the disk before may have exported it.
-            snapshot = await self._find(caller, found.id)
+            snapshot = await self._find(caller, snapshot.id)
             if snapshot.export is not None:
                 return snapshot
             return await self._keep(snapshot, places)

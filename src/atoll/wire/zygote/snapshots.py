@@ -44,8 +44,8 @@ class SnapshotDropped(msgspec.Struct, frozen=True, tag_field="answer", tag="snap
 class FindSnapshot(
     msgspec.Struct, frozen=True, tag_field="verb", tag="find_snapshot", forbid_unknown_fields=True
 ):
-    """A question whether a snapshot is on this machine. Where it is not, and `room` more bytes
-    would leave too little of the disk, it is refused."""
+    """A question whether a snapshot is on this machine. Where it is not, and none can be admitted
+    that needs `room` bytes, it is refused; 0 only asks."""
 
     snapshot: SnapshotName
     room: Bytes = 0

@@ -123,11 +123,13 @@ class SnapshotKeeper:
         return keep
 
     def find(self, request: FindSnapshot, reply: Reply) -> None:
-        """Answer `SnapshotFound`. Raises `LimitReached` for one that is not here, and for which the
-        disk has no room."""
+        """Answer `SnapshotFound`. Where it is not here, and room is asked for, raises `Conflict`
+        where sandboxes have no images, `LimitReached` on a full disk."""
         home = self.host.home
         here = home.snapshot(request.snapshot).folder.exists()
-        if not here:
+        if request.room and not here:
+            if not self.host.storage.images:
+                raise Conflict(_NO_IMPORT)
             check_disk_space(home, self.host.settings.low_disk_mb, request.room)
         reply(SnapshotFound(here))
 

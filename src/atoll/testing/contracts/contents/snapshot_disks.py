@@ -50,7 +50,7 @@ class SnapshotDisksContract:
     async def test_snapshot_is_found_where_it_is_and_has_room_where_it_may_come(
         self, disks: SnapshotDisks, snapshot: SnapshotId
     ) -> None:
-        """What is there already needs no room."""
+        """Ask for one that is there with any room, and find another refused for too much."""
         much = 2**50
         for room in (0, much):
             assert await disks.find(snapshot, room)

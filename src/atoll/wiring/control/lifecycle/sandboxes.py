@@ -190,22 +190,17 @@ def build_sandboxes(
 ) -> SandboxServices:
     """Return the services of sandboxes."""
     cycle = build_lifecycle(ground, ports, preparation, settings=settings)
-    directory, runtimes, journals = cycle.directory, cycle.runtimes, cycle.journals
+    directory, runtimes, clock = cycle.directory, cycle.runtimes, ground.clock
     provisioning = build_provisioning(ground, ports, cycle, preparation, settings.provisioning)
     own, lead = cycle.runners.own, cycle.runners.lead
-    maintenance = Maintenance(provisioning, ground.clock, lead)
+    maintenance = Maintenance(provisioning, clock, lead)
     keeping = build_keeping(ground, ports.extensions, preparation.prebuilt_trees)
     bring_up = build_bring_up(ground, ports, cycle, preparation, provisioning, keeping.prebuilding)
     reconciler = build_reconciler(ground, cycle, provisioning, bring_up, maintenance=maintenance)
     remote = RemoteMaintenance(ground, maintenance, runtimes, runner=own, leading=lead)
     watch, queue = build_watch(ground, ports, cycle, reconciler), TaskQueue(ground, reconciler)
     waiting = WaitingTasks(
-        directory,
-        ground.clock,
-        runtimes,
-        reconciler=reconciler,
-        runner=lead,
-        keeper=keeping.prebuilds,
+        directory, clock, runtimes, reconciler=reconciler, runner=lead, keeper=keeping.prebuilds
     )
     lookup = SandboxLookup(ground, directory)
     waits = SandboxWaits(ground, lookup, reconciler.settled)
@@ -221,7 +216,7 @@ def build_sandboxes(
         reconciler=reconciler,
         access=access,
         waits=waits,
-        journals=journals,
+        journals=cycle.journals,
         policy_push=cycle.policy_push,
         boundary=cycle.policies.boundary,
         task_queue=queue,
@@ -245,7 +240,7 @@ def build_sandboxes(
         policy_push=cycle.policy_push,
         boundary=cycle.policies.boundary,
         checks=checks,
-        journals=journals,
+        journals=cycle.journals,
         directory=directory,
         keeping=keeping,
         disk_returns=cycle.disk_returns,

@@ -69,6 +69,8 @@ def build_disk_returns(
     contents = Contents(
         ground, vault, blobs=ports.blobs, sealer=ZstdAesSealer(), images=FileImages()
     )
-    own = frozenset(name for name, one in extensions.items() if isinstance(one, ZygoteSnapshots))
+    own = frozenset(
+        name for name, backend in extensions.items() if isinstance(backend, ZygoteSnapshots)
+    )
     places = DiskPlaces(contents, ports.disks, ports.folder, backends=own, shared=ports.shared)
     return DiskReturns(ground, places)
