@@ -6,6 +6,7 @@ Codex and Claude Code run in the tier `agents`, the others in its slow part.
 """
 
 import asyncio
+import base64
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from atoll.testing.model_server import REFUSAL
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import CHOICES, TOOLS, World, run, sandbox_for, until_asked
-from tests.e2e.agents.test_agent_control import viewing
+from tests.e2e.agents.test_agent_control import reading, viewing
 from tests.peers.api import Pauses
 
 pytestmark = [
@@ -139,3 +140,40 @@ async def until_both_are_done(w: World, home: str) -> None:
             if sorted(done) == sorted(FAST):
                 break
             await pauses.wait()
+
+
+PICTURE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR4nGPYbWyMFTEMLQkAXWxIQVQg"
+    "pWgAAAAASUVORK5CYII="
+)
+READS = {"codex": 'view_image {"path":"%s"}', "claude-code": 'Read {"file_path":"%s"}'}
+
+
+@pytest.mark.parametrize("agent", FAST)
+async def test_agent_that_is_asked_with_the_path_of_a_picture_shows_it_to_its_model(
+    w: World, agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    """So the page sends that of an element which its person picked in a preview."""
+    await asyncio.to_thread(provide_agent, w.server, agent)
+    sandbox = await sandbox_for(w, agent, repository)
+    path = ".atoll-uploads/261203-element.png"
+    at = {"path": path, "parents": "true"}
+    files = f"/v1/sandboxes/{sandbox}/files/content"
+    put = await w.api.put(files, params=at, content=PICTURE)
+    assert put.is_success, put.text
+    reads = READS[agent] % f"/workspace/{path}"
+    prompt = f"Make it green. [[tool {reads}]]\n\nA picture of it: /workspace/{path}"
+    body = {"agent": agent, "mode": "machine", "prompt": prompt}
+    made = await w.api.post(f"/v1/sandboxes/{sandbox}/agents", json=body)
+    assert made.status_code == 201, made.text
+    here = f"/v1/sandboxes/{sandbox}/terminals/{made.json()['id']}"
+    async with reading(w, f"{here}/cards") as cards:
+        await cards.until(lambda r: r.turns("done") == 1)
+    assert any(_shows_a_picture(body) for body in w.model.bodies)
+
+
+def _shows_a_picture(body: str) -> bool:
+    """Whether a request of the model holds a PNG, as its vendor's interface has it."""
+    of_codex = re.search(r'"image_url": ?"data:image/png;base64,iVBOR', body)
+    of_claude = re.search(r'"media_type": ?"image/png"', body) and "iVBOR" in body
+    return bool(of_codex or of_claude)

@@ -28,6 +28,8 @@ class Handler(http.server.SimpleHTTPRequestHandler):
     def end_headers(self):
         if self.path.startswith('/strict'):
             self.send_header('Content-Security-Policy', "script-src 'none'")
+        if self.path.startswith('/blind'):
+            self.send_header('Content-Security-Policy', "img-src 'none'")
         super().end_headers()
     def log_message(self, *_): pass
 http.server.ThreadingHTTPServer(('127.0.0.1', %d), Handler).serve_forever()
@@ -98,11 +100,15 @@ async def test_preview_shows_a_server_once_it_listens_and_goes_where_its_address
         await page.get_by_role("link", name="shop").first.click()
         await page.get_by_role("tab", name="Preview").click()
         await expect(page.get_by_text("Nothing listens inside yet")).to_be_visible()
+        address = page.get_by_label("Address")
+        await address.fill("/cart.html?x=1")
         await shop.serve()
         await expect(shop.frame.get_by_role("heading", name="Apples")).to_be_visible()
         await expect(page.get_by_label("Port")).to_have_value("3000")
 
-        await page.get_by_label("Address").fill("/cart.html?x=1")
+        # What somebody was typing stays when the first server begins.
+        await expect(address).to_have_value("/cart.html?x=1")
+        await expect(address).to_be_focused()
         await page.keyboard.press("Enter")
         await expect(shop.frame.get_by_role("heading", name="Your cart")).to_be_visible()
         await page.get_by_label("Address").fill("https://example.org/")

@@ -42,9 +42,29 @@ window.forge = () => {
   say({ text: 'object' });
   say('foreign', { source: 'atoll' });
   say('b', { kind: 'picked', path: '/', selector: 'b' });
+  say('b', { kind: 'picture', png: new ArrayBuffer(64) });
   for (let i = 0; i < 5000; i += 1) say('flood ' + i);
 };
 </script></body></html>"""
+
+LOOKS = """<style>.buy::after{content:" !"}</style>
+<form><input class="secret" value="of the page" style="color:#00f;background:#0f0"></form>"""
+
+COLOURS = """image => {
+  const canvas = document.createElement('canvas');
+  canvas.width = image.naturalWidth;
+  canvas.height = image.naturalHeight;
+  const pen = canvas.getContext('2d');
+  pen.drawImage(image, 0, 0);
+  const counts = {};
+  const { data } = pen.getImageData(0, 0, canvas.width, canvas.height);
+  for (let at = 0; at < data.length; at += 4) {
+    const colour = [...data.slice(at, at + 3)].join(' ');
+    counts[colour] = (counts[colour] ?? 0) + 4 / data.length;
+  }
+  return counts;
+}"""
+"""How much of a picture has each colour."""
 
 AGENT = {"id": "term_agent", "agent": "claude", "agent_state": "running", "mode": "tui"}
 
@@ -110,10 +130,11 @@ async def test_errors_of_a_page_go_to_an_agent_once_its_person_sends_them(
         await expect(page.get_by_text("its policy forbids the script")).to_be_visible()
 
 
-async def test_picked_element_is_quoted_in_a_prompt(atoll: TestServer) -> None:
+async def test_picked_element_is_quoted_in_a_prompt_with_its_picture(atoll: TestServer) -> None:
     async with shop_of(atoll, "picking") as shop:
         page, asked = shop.page, await with_agent(shop.page)
-        shop.write("index.html", SHOP.replace("<h1>", PRESSED + "<h1>"))
+        shop.write("index.html", SHOP.replace("<h1>", PRESSED + LOOKS + "<h1>"))
+        shop.write("blind.html", SHOP)
         await shop.serve()
         await shop.show()
         pick = page.get_by_role("button", name="Pick an element")
@@ -138,13 +159,50 @@ async def test_picked_element_is_quoted_in_a_prompt(atoll: TestServer) -> None:
         prompt = page.get_by_label("Prompt")
         await expect(prompt).to_have_value(re.compile("> button.buy\\n> Buy now\\n"))
         assert await pressed.evaluate("() => pressed") == 2
+        # Its picture stands beside it: the button's red on the page's own paper.
+        picture = page.get_by_role("img", name="The element that was picked")
+        colours = await picture.evaluate(COLOURS)
+        assert colours["187 51 51"] > 0.2 and colours["255 250 240"] > 0.2, colours
         # A page that loads anew takes nothing from who writes.
         await prompt.fill(f"{await prompt.input_value()}Make it green.")
         async with page.expect_event("framenavigated"):
             await pressed.evaluate("() => location.reload()")
         await page.get_by_role("button", name="Send to claude").click()
         await expect(page.get_by_text("It was sent to claude")).to_be_visible()
-        assert asked[0]["prompt"].endswith("> button.buy\n> Buy now\n\nMake it green.")
+        said, _, path = asked[0]["prompt"].rpartition("\n\nA picture of it: /workspace/")
+        assert said.endswith("> button.buy\n> Buy now\n\nMake it green.")
+        kept = f"/v1/sandboxes/{shop.box}/files/content"
+        file = shop.api.client.get(kept, params={"path": path})
+        assert file.content.startswith(b"\x89PNG\r\n") and path.startswith(".atoll-uploads/")
+        await _pictures_leave_out_fields_and_heed_the_policy(shop, asked)
+
+
+async def _pictures_leave_out_fields_and_heed_the_policy(shop: Shop, asked: list[Any]) -> None:
+    page, frame = shop.page, shop.frame
+    pick = page.get_by_role("button", name="Pick an element")
+    picture = page.get_by_role("img", name="The element that was picked")
+    send = page.get_by_role("button", name="Send to claude")
+    dialog = page.get_by_role("dialog", name="Ask the agent")
+    # What stands in fields is left out, whoever wrote it there.
+    await pick.click()
+    await frame.locator(".secret").click()
+    colours = await picture.evaluate(COLOURS)
+    assert colours["0 255 0"] > 0.2 and "0 0 255" not in colours, colours
+    await page.get_by_label("With its picture").uncheck()
+    await expect(picture).to_have_count(0)
+    await send.click()
+    await expect(dialog).to_have_count(0)
+    assert "picture" not in asked[1]["prompt"]
+
+    # Where the page forbids pictures there is none, and the rest goes as ever.
+    await show(shop, "/blind.html")
+    await expect(frame.get_by_role("heading", name="Apples")).to_be_visible()
+    await pick.click()
+    await frame.locator("button.buy").click(position={"x": 3, "y": 3})
+    await expect(page.get_by_text("There is no picture of it")).to_be_visible()
+    await send.click()
+    await expect(dialog).to_have_count(0)
+    assert asked[2]["prompt"].endswith("> button.buy\n> Buy now\n\n")
 
 
 async def test_hostile_page_fills_no_list_and_opens_nothing(atoll: TestServer) -> None:

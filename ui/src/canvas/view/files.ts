@@ -30,9 +30,8 @@ export async function bringFiles(
     notify(t`Open a terminal first: it brings a sandbox, which keeps the files.`);
     return;
   }
-  const stamp = new Date().toISOString().replace(/\D/g, '').slice(2, 17);
   try {
-    const paths = await uploadFiles(sandbox, files, stamp);
+    const paths = await uploadFiles(sandbox, files);
     const made = paths.map((path, i) => put(stage, sandbox, path, files[i], shifted(at, i)));
     stage.choose(made, false);
     announce(

@@ -94,6 +94,7 @@ function Running({ list }: { readonly list: readonly Sandbox[] }) {
         </h2>
         <Segments<View>
           legend={t`Shown as`}
+          quiet
           choices={[
             { value: 'list', words: t`Cards` },
             { value: 'board', words: t`Board` },

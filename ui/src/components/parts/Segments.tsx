@@ -4,11 +4,18 @@ import { Radio } from '@base-ui/react/radio';
 import { RadioGroup } from '@base-ui/react/radio-group';
 import { useId } from 'react';
 
+export interface Choice<Value extends string> {
+  readonly value: Value;
+  readonly words: string;
+  /** What the words leave out. */
+  readonly title?: string;
+}
+
 interface SegmentsProps<Value extends string> {
   readonly legend: string;
   /** Whether the legend is for screen readers alone. */
   readonly quiet?: boolean;
-  readonly choices: readonly { readonly value: Value; readonly words: string }[];
+  readonly choices: readonly Choice<Value>[];
   readonly chosen: Value | null;
   readonly disabled?: boolean;
   readonly onChoose: (value: Value) => void;
@@ -29,8 +36,8 @@ export function Segments<Value extends string>(props: SegmentsProps<Value>) {
         disabled={disabled}
         onValueChange={(value) => value !== null && onChoose(value)}
       >
-        {choices.map(({ value, words }) => (
-          <Radio.Root key={value} value={value} className="segment">
+        {choices.map(({ value, words, title }) => (
+          <Radio.Root key={value} value={value} className="segment" title={title}>
             {words}
           </Radio.Root>
         ))}

@@ -6,34 +6,48 @@ import { api } from '../../api/client';
 import type { Agent } from '../../api/types';
 import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
+import { withPicture, type Picture } from '../../state/previews/reports';
+import { uploadFiles } from '../../terminal/screen/uploads';
 import { useAgents } from '../agents/useAgents';
 import { Dialog } from '../parts/Dialog';
 import { Choice, Field } from '../parts/Field';
+import { PictureChoice, useDrawn } from './PictureChoice';
 
 interface AskDialogProps {
   readonly sandboxId: string;
   /** What it begins with. */
   readonly words: string;
+  /** The picture of what it is about; null where it is about nothing that has one. */
+  readonly picture: Picture | null;
   readonly onClose: () => void;
 }
 
-export function AskDialog({ sandboxId, words, onClose }: AskDialogProps) {
+export function AskDialog({ sandboxId, words, picture, onClose }: AskDialogProps) {
   const agents = useAgents(sandboxId);
   const [chosen, setChosen] = useState<string | null>(null);
   const [prompt, setPrompt] = useState(words);
   const [busy, setBusy] = useState(false);
+  const [goes, setGoes] = useState(true);
+  const shown = useDrawn(picture ?? 'none');
   const agent = agents.find(({ id }) => id === chosen) ?? agents[0] ?? null;
 
   async function send(to: Agent): Promise<void> {
     setBusy(true);
     try {
-      await api.ask(sandboxId, to.id, prompt);
+      await api.ask(sandboxId, to.id, await wholePrompt());
       notify(t`It was sent to ${to.agent}.`);
       onClose();
     } catch (reason) {
       notifyFailure(t`${to.agent} was not asked`)(reason);
       setBusy(false);
     }
+  }
+
+  /** The prompt, with the picture put where the agent can read it. */
+  async function wholePrompt(): Promise<string> {
+    if (!goes || shown === null || shown === 'coming') return prompt;
+    const [path] = await uploadFiles(sandboxId, [new File([shown.file], 'element.png')]);
+    return path === undefined ? prompt : withPicture(prompt, path);
   }
 
   return (
@@ -55,6 +69,7 @@ export function AskDialog({ sandboxId, words, onClose }: AskDialogProps) {
             />
           )}
         </Field>
+        {picture !== null && <PictureChoice {...{ shown, goes }} onChange={setGoes} />}
         {agents.length > 1 && (
           <Choice label={t`Agent`} value={agent?.id ?? ''} onChange={setChosen}>
             {agents.map(({ id, agent: name }) => (

@@ -31,7 +31,13 @@ export function PageTools({ sandboxId, port, told, works }: PageToolsProps) {
         onSend={works ? () => setAsked(errorsPrompt(reports.errors, port)) : null}
       />
       {works && <PickButton told={told} />}
-      {words !== null && <AskDialog {...{ sandboxId, words }} onClose={close} />}
+      {words !== null && (
+        <AskDialog
+          {...{ sandboxId, words }}
+          picture={reports.picked === null ? null : reports.picture}
+          onClose={close}
+        />
+      )}
     </>
   );
 }

@@ -1,13 +1,12 @@
 /** The controls above a preview: its port, its address, and how wide it is shown. */
 
-import { Radio } from '@base-ui/react/radio';
-import { RadioGroup } from '@base-ui/react/radio-group';
 import { useState, type ReactNode } from 'react';
-import { t } from '../../language/t';
+import { t, worded } from '../../language/t';
 import { notify } from '../../state/announce';
-import { readAddress } from '../../state/previews/places';
+import { readAddress, type PreviewPlace } from '../../state/previews/places';
 import { openPort } from '../../state/previews/ports';
 import { Icon } from '../parts/icons';
+import { Segments, type Choice } from '../parts/Segments';
 import type { Preview } from './usePreview';
 
 export type Width = 'phone' | 'tablet' | 'full';
@@ -18,6 +17,12 @@ export const WIDTHS: Readonly<Record<Width, number | null>> = {
   tablet: 768,
   full: null,
 };
+
+const WIDTH_WORDS = worded<readonly Choice<Width>[]>(() => [
+  { value: 'phone', words: t`Phone`, title: t`390 pixels wide` },
+  { value: 'tablet', words: t`Tablet`, title: t`768 pixels wide` },
+  { value: 'full', words: t`Full`, title: t`As wide as the pane` },
+]);
 
 interface PreviewBarProps {
   readonly sandboxId: string;
@@ -31,10 +36,16 @@ interface PreviewBarProps {
 export function PreviewBar({ sandboxId, preview, width, onWidth, children }: PreviewBarProps) {
   const { place, src, reload } = preview;
   const { port, path } = place;
+  // Null while nobody types: then it is where the preview is.
+  const [typed, setTyped] = useState<string | null>(null);
+  const show = (next: PreviewPlace): void => {
+    setTyped(null);
+    preview.show(next);
+  };
   return (
     <div className="preview-bar" role="toolbar" aria-label={t`Preview`}>
-      <PortChoice preview={preview} />
-      <Address key={`${port ?? ''}${path}`} preview={preview} />
+      <PortChoice listening={preview.listening} port={port} onShow={show} />
+      <Address {...{ place, typed }} onType={setTyped} onShow={show} />
       <button
         type="button"
         className="button-icon"
@@ -46,7 +57,7 @@ export function PreviewBar({ sandboxId, preview, width, onWidth, children }: Pre
         <Icon name="recreate" />
       </button>
       {children}
-      <Widths width={width} onWidth={onWidth} />
+      <Segments legend={t`Width`} quiet choices={WIDTH_WORDS()} chosen={width} onChoose={onWidth} />
       <button
         type="button"
         className="button-icon"
@@ -61,8 +72,13 @@ export function PreviewBar({ sandboxId, preview, width, onWidth, children }: Pre
   );
 }
 
-function PortChoice({ preview: { listening, place, show } }: { readonly preview: Preview }) {
-  const { port } = place;
+interface PortChoiceProps {
+  readonly listening: readonly number[];
+  readonly port: number | null;
+  readonly onShow: (place: PreviewPlace) => void;
+}
+
+function PortChoice({ listening, port, onShow }: PortChoiceProps) {
   const known = port === null || listening.includes(port) ? listening : [port, ...listening];
   return (
     <select
@@ -70,7 +86,7 @@ function PortChoice({ preview: { listening, place, show } }: { readonly preview:
       aria-label={t`Port`}
       value={port ?? ''}
       disabled={known.length === 0}
-      onChange={({ target }) => show({ port: Number(target.value), path: '/' })}
+      onChange={({ target }) => onShow({ port: Number(target.value), path: '/' })}
     >
       {port === null && <option value="">{t`no port`}</option>}
       {known.map((one) => (
@@ -82,51 +98,35 @@ function PortChoice({ preview: { listening, place, show } }: { readonly preview:
   );
 }
 
+interface AddressProps {
+  readonly place: PreviewPlace;
+  readonly typed: string | null;
+  readonly onType: (typed: string | null) => void;
+  readonly onShow: (place: PreviewPlace) => void;
+}
+
 /** The path, which Enter opens; `:PORT/path` leads to another port. */
-function Address({ preview: { place, show } }: { readonly preview: Preview }) {
-  const [typed, setTyped] = useState(place.path);
+function Address({ place, typed, onType, onShow }: AddressProps) {
   return (
     <form
       className="preview-address"
       onSubmit={(event) => {
         event.preventDefault();
-        const next = readAddress(typed, place);
+        const next = readAddress(typed ?? place.path, place);
         if (next === null) notify(t`That leads to no server of this sandbox.`, 'bad');
-        else show(next);
+        else onShow(next);
       }}
     >
       <input
         aria-label={t`Address`}
         spellCheck={false}
         autoComplete="off"
-        value={typed}
-        onChange={({ target }) => setTyped(target.value)}
+        value={typed ?? place.path}
+        onChange={({ target }) => onType(target.value)}
         onKeyDown={(event) => {
-          if (event.key === 'Escape') setTyped(place.path);
+          if (event.key === 'Escape') onType(null);
         }}
       />
     </form>
-  );
-}
-
-function Widths({ width, onWidth }: Pick<PreviewBarProps, 'width' | 'onWidth'>) {
-  const choices: readonly (readonly [Width, string, string])[] = [
-    ['phone', t`Phone`, t`390 pixels wide`],
-    ['tablet', t`Tablet`, t`768 pixels wide`],
-    ['full', t`Full`, t`As wide as the pane`],
-  ];
-  return (
-    <RadioGroup<Width>
-      className="segments preview-widths"
-      aria-label={t`Width`}
-      value={width}
-      onValueChange={onWidth}
-    >
-      {choices.map(([value, words, title]) => (
-        <Radio.Root key={value} value={value} className="segment" title={title}>
-          {words}
-        </Radio.Root>
-      ))}
-    </RadioGroup>
   );
 }

@@ -140,8 +140,7 @@ async function send(view: TerminalView, sandboxId: string, files: readonly File[
   }
   if (!view.ready()) return;
   try {
-    const stamp = new Date().toISOString().replace(/\D/g, '').slice(2, 14);
-    const paths = await uploadFiles(sandboxId, files, stamp);
+    const paths = await uploadFiles(sandboxId, files);
     announce(plural(paths.length, { one: 'Uploaded a file.', other: 'Uploaded # files.' }));
     view.paste(`${paths.join(' ')} `);
   } catch (reason) {

@@ -6,6 +6,7 @@ import {
   limiter,
   loading,
   pickedPrompt,
+  withPicture,
   readMessage,
   withMessage,
   type Message,
@@ -68,9 +69,31 @@ describe('withMessage', () => {
     expect(after([{ kind: 'pick-ended' }], { ...SILENT, picking: true }).picking).toBe(false);
   });
 
+  it('takes one picture, and only of an element that was picked', () => {
+    const png = new ArrayBuffer(8);
+    const picture: Message = { kind: 'picture', png };
+    expect(after([picture]).picture).toBe('none');
+    const picked: Message = { kind: 'picked', path: '/', selector: 'a', text: 'x' };
+    const coming = after([picked], { ...SILENT, picking: true });
+    expect(coming.picture).toBe('coming');
+    const found = after([picture, { kind: 'picture', png: new ArrayBuffer(9) }], coming);
+    expect(found.picture).toBe(png);
+    expect(after([{ kind: 'picture', png: null }], coming).picture).toBe('none');
+    // One that was taken outlives its document; one that was not never comes.
+    expect(after([{ kind: 'ready' }], loading(found)).picture).toBe(png);
+    expect(loading(coming).picture).toBe('none');
+    expect(after([{ kind: 'ready' }, picture], coming).picture).toBe('none');
+  });
+
   it('begins anew with a document', () => {
     expect(after([error('a'), { kind: 'ready' }])).toEqual({ ...SILENT, speaks: true });
   });
+});
+
+test('a prompt names the file of a picture', () => {
+  expect(withPicture('Make it green.\n', '/workspace/a.png')).toBe(
+    'Make it green.\n\nA picture of it: /workspace/a.png',
+  );
 });
 
 test('messages are read up to a rate', () => {

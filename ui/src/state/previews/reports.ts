@@ -6,6 +6,7 @@
 
 import { printable } from '../../unseen';
 import { t } from '../../language/t';
+import { isPicture } from './picture';
 
 export interface PageError {
   readonly source: 'console' | 'uncaught' | 'rejection';
@@ -21,6 +22,9 @@ export interface Picked {
   readonly text: string;
 }
 
+/** The bytes of a picture that can be drawn, that it is still taken, or that there is none. */
+export type Picture = ArrayBuffer | 'coming' | 'none';
+
 export interface Reports {
   /** Whether the document reports anything. */
   readonly speaks: boolean;
@@ -30,6 +34,8 @@ export interface Reports {
   /** Whether a person is about to point at an element. */
   readonly picking: boolean;
   readonly picked: Picked | null;
+  /** That of the element which was picked last. */
+  readonly picture: Picture;
 }
 
 export const SILENT: Reports = {
@@ -38,12 +44,14 @@ export const SILENT: Reports = {
   more: 0,
   picking: false,
   picked: null,
+  picture: 'none',
 };
 
 export type Message =
   | { readonly kind: 'ready' | 'pick-ended' }
   | ({ readonly kind: 'error' } & Pick<PageError, 'source' | 'text'>)
-  | ({ readonly kind: 'picked' } & Picked);
+  | ({ readonly kind: 'picked' } & Picked)
+  | { readonly kind: 'picture'; readonly png: ArrayBuffer | null };
 
 const MAX_ERRORS = 50;
 const MAX_COUNT = 9_999;
@@ -57,9 +65,10 @@ const SOURCES: readonly unknown[] = ['console', 'uncaught', 'rejection'];
 export function readMessage(data: unknown): Message | null {
   if (typeof data !== 'object' || data === null) return null;
   const found = data as Readonly<Record<string, unknown>>;
-  const { atoll, kind, source, text, selector, path } = found;
+  const { atoll, kind, source, text, selector, path, png } = found;
   if (atoll !== 'preview') return null;
   if (kind === 'ready' || kind === 'pick-ended') return { kind };
+  if (kind === 'picture') return { kind, png: isPicture(png) ? png : null };
   if (!isShort(text)) return null;
   if (kind === 'error' && SOURCES.includes(source))
     return { kind, source: source as PageError['source'], text };
@@ -76,13 +85,16 @@ function isShort(value: unknown): value is string {
 export function withMessage(now: Reports, message: Message): Reports {
   switch (message.kind) {
     case 'ready':
-      return { ...SILENT, speaks: true, picked: now.picked };
+      return { ...loading(now), speaks: true };
     case 'error':
       return withError(now, message);
     case 'picked': {
       const { path, selector, text } = message;
-      return now.picking ? { ...now, picking: false, picked: { path, selector, text } } : now;
+      if (!now.picking) return now;
+      return { ...now, picking: false, picked: { path, selector, text }, picture: 'coming' };
     }
+    case 'picture':
+      return now.picture === 'coming' ? { ...now, picture: message.png ?? 'none' } : now;
     case 'pick-ended':
       return { ...now, picking: false };
   }
@@ -101,8 +113,8 @@ function withError(now: Reports, { source, text }: Pick<PageError, 'source' | 't
 }
 
 /** The reports while another document loads. What was picked stays: its person is writing of it. */
-export function loading({ picked }: Reports): Reports {
-  return { ...SILENT, picked };
+export function loading({ picked, picture }: Reports): Reports {
+  return { ...SILENT, picked, picture: picture === 'coming' ? 'none' : picture };
 }
 
 /** How many errors there were. */
@@ -133,6 +145,11 @@ export function pickedPrompt({ path, selector, text }: Picked, port: number): st
   const where = t`This element of ${printable(path)}, in the preview of port ${port}:`;
   const lines = text.trim() === '' ? selector : `${selector}\n${text.trim()}`;
   return `${where}\n\n${quoted(lines)}\n\n`;
+}
+
+/** A prompt that names the file of a picture. */
+export function withPicture(prompt: string, path: string): string {
+  return `${prompt.trimEnd()}\n\n${t`A picture of it: ${path}`}`;
 }
 
 function quoted(text: string): string {

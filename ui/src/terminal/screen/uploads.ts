@@ -23,12 +23,15 @@ export function uploadRefusal(files: readonly Pick<File, 'size'>[]): string | nu
   return bytes > BYTES_MAX ? t`Files of more than 100 MiB are brought in by atoll cp.` : null;
 }
 
+/** The time to a millisecond: two uploads take no file from each other. */
+const stampNow = (): string => new Date().toISOString().replace(/\D/g, '').slice(2, 17);
+
 /** Uploads the files, each under a name of its own. Returns their absolute paths. */
 export async function uploadFiles(
   sandboxId: string,
   files: readonly File[],
-  stamp: string,
 ): Promise<readonly string[]> {
+  const stamp = stampNow();
   await put(sandboxId, '.gitignore', new Blob(['*\n']));
   const paths: string[] = [];
   for (const [i, file] of files.entries()) {

@@ -41,7 +41,10 @@ fetch(`/.atoll/enter${pane}`, { method: 'POST', body: secret, credentials: 'same
     told.textContent = `This link does not open the preview: ${error.message}.`;
   });
 """
-_REPORTER: Final = files(__package__).joinpath("reporter.js").read_text()
+_REPORTER, _PICTURE = (
+    files(__package__).joinpath(name).read_text().strip().removesuffix(";")
+    for name in ("reporter.js", "picture.js")
+)
 _WAITING: Final = """
 const look = () =>
   fetch('/.atoll/listening', { credentials: 'same-origin', cache: 'no-store' })
@@ -60,9 +63,10 @@ def entrance(frames: bytes) -> Response:
 
 
 def reporter(pages: tuple[str, ...]) -> Response:
-    """Return the script that tells a pane about errors of the document in it. `pages` are the
-    origins of Atoll's own page, which it tells and nobody else."""
-    script = f"{_REPORTER.strip().removesuffix(';')}({json.dumps(pages)});\n"
+    """Return the script that tells a pane about errors of the document in it, and about an element
+    that a person picks there. `pages` are the origins of Atoll's own page, which it tells and
+    nobody else."""
+    script = f"{_REPORTER}({_PICTURE}, {json.dumps(pages)});\n"
     headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
     return Response(script, headers=headers, media_type="text/javascript")
 

@@ -1,4 +1,4 @@
-(function (pages) {
+(function (takePicture, pages) {
   // Tells Atoll's preview pane, the page that holds this frame, about errors of this document.
   // On that page's wish a person picks an element here. It tells nobody else, and nothing before that page asked. Without such a page it does nothing.
   'use strict';
@@ -130,6 +130,11 @@
     const text = short((target.innerText ?? target.textContent).trim(), 500);
     const selector = short(selectorOf(target), 500);
     tell({ kind: 'picked', path: short(location.pathname, 300), selector, text });
+    takePicture(target).then(tellPicture, () => tellPicture(null));
+  }
+
+  function tellPicture(png) {
+    tell({ kind: 'picture', png });
   }
 
   const inputs = ['pointermove', 'pointerdown', 'pointerup', 'mousedown', 'mouseup', 'click'];
