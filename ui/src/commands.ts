@@ -11,7 +11,7 @@ import { copyRules, forgetCopies } from './state/clipboard';
 import { pageCommands } from './components/frame/page-commands';
 import { go, goTo } from './state/route';
 import { foldRail, railFolded, resizeText } from './terminal/layout/layouts';
-import { realms } from './state/realms';
+import { isLocal, realms } from './state/realms';
 import { mayManage, mayOversee, mayWork } from './state/team/rights';
 import { team } from './state/team/team';
 import { standingOf } from './state/standing';
@@ -206,7 +206,7 @@ function isAway(sandbox: Sandbox): boolean {
 /** The pages that one person's home does not have. */
 function accounts(): readonly Command[] {
   const ours = team.get();
-  if (ours === null && realms.get().mode === 'local') return [];
+  if (ours === null && isLocal(realms.get())) return [];
   const account: Command = {
     id: 'account',
     words: t`Your account`,

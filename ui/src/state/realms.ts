@@ -12,6 +12,11 @@ const LOCAL: Realms = { mode: 'local', realms: [] };
 
 export const realms = new Store<Realms>(LOCAL);
 
+/** Whether people are of this home alone: nobody logs in at a provider. */
+export function isLocal({ mode }: Realms): boolean {
+  return mode === 'local';
+}
+
 let asked: Promise<void> | null = null;
 
 /** Asks once for the page's life; what could not be asked is asked again the next time. */

@@ -7,7 +7,7 @@ import { t } from '../../language/t';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { forgetInvitation } from '../../state/team/joining';
 import { login, logOut } from '../../state/login';
-import { loadRealms, realms } from '../../state/realms';
+import { loadRealms, isLocal, realms } from '../../state/realms';
 import { useStore } from '../../state/store';
 import { acceptInvitation } from '../../state/team/entering';
 import { ROLES } from '../../state/team/rights';
@@ -16,7 +16,7 @@ import { useAnswer } from '../parts/useAnswer';
 
 export function Joining({ secret }: { readonly secret: string }) {
   const { value: offer, problem } = useAnswer(lookAt, secret);
-  const closed = useStore(realms).mode === 'local';
+  const closed = isLocal(useStore(realms));
   const [refused, setRefused] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const why = refused ?? (problem === null ? null : whyOf(problem));

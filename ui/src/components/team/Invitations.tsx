@@ -6,7 +6,7 @@ import { teamApi, type MadeInvitation, type OrgInvitation, type OrgRole } from '
 import { t, worded } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { duration, secondsUntil, tick } from '../../state/clock';
-import { realms } from '../../state/realms';
+import { isLocal, realms } from '../../state/realms';
 import { useStore } from '../../state/store';
 import { roleName, ROLES, rolesOf, type Team } from '../../state/team/rights';
 import { teamMoved } from '../../state/team/team';
@@ -100,7 +100,7 @@ function InviteDialog({ ours, onClose }: InviteProps) {
   const [email, setEmail] = useState('');
   const [trouble, setTrouble] = useState<string | null>(null);
   const [made, setMade] = useState<MadeInvitation | null>(null);
-  const closed = useStore(realms).mode === 'local';
+  const closed = isLocal(useStore(realms));
   const roles = rolesOf(ours, { role: 'member', kind: 'adm' });
 
   async function make(): Promise<void> {
