@@ -18,6 +18,16 @@ export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
 }
 
+/** A text of strangers for a prompt: a quoted line for each that says anything. */
+export function quoted(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => printable(line).trimEnd())
+    .filter((line) => line.trim() !== '')
+    .map((line) => `> ${line}`)
+    .join('\n');
+}
+
 /** The same as `visible` for a text of several lines, which stay lines. */
 export function visibleLines(text: string): string {
   return text.split('\n').map(visible).join('\n');

@@ -23,12 +23,15 @@ interface CommentsPanelProps {
   /** The item that they are about; null: all. */
   readonly item: string | null;
   readonly phone: boolean;
+  /** Has an agent do what a comment says; null where its reader may begin none. */
+  readonly onDo: ((comment: Comment) => void) | null;
   readonly onClose: () => void;
 }
 
 const MAX_TEXT = 4_000;
 
-export function CommentsPanel({ open, comments, item, phone, onClose }: CommentsPanelProps) {
+export function CommentsPanel(props: CommentsPanelProps) {
+  const { open, comments, item, phone, onDo, onClose } = props;
   const { dashboard, stage } = open;
   const [resolved, setResolved] = useState(false);
   const about = item === null ? null : stage.board.item(item);
@@ -52,7 +55,7 @@ export function CommentsPanel({ open, comments, item, phone, onClose }: Comments
         {list.map((comment) => (
           <Line
             key={comment.id}
-            {...{ comment, open }}
+            {...{ comment, open, onDo }}
             named={item === null}
             onMoved={comments.reload}
             onVisit={phone ? onClose : STAY}
@@ -112,11 +115,12 @@ interface LineProps {
   readonly comment: Comment;
   readonly open: OpenDashboard;
   readonly named: boolean;
+  readonly onDo: CommentsPanelProps['onDo'];
   readonly onMoved: () => void;
   readonly onVisit: () => void;
 }
 
-function Line({ comment, open, named, onMoved, onVisit }: LineProps) {
+function Line({ comment, open, named, onDo, onMoved, onVisit }: LineProps) {
   const now = useStore(tick);
   const { author, text, at, resolved, item_id: on } = comment;
   const { stage, people } = open;
@@ -144,16 +148,16 @@ function Line({ comment, open, named, onMoved, onVisit }: LineProps) {
           )}
         </p>
         <p className="comment-text">{text}</p>
+        {(!open.guest || author === open.me) && <Acts {...{ comment, open, onDo, onMoved }} />}
       </div>
-      {(!open.guest || author === open.me) && <Acts {...{ comment, open, onMoved }} />}
     </li>
   );
 }
 
-type ActsProps = Pick<LineProps, 'comment' | 'open' | 'onMoved'>;
+type ActsProps = Pick<LineProps, 'comment' | 'open' | 'onDo' | 'onMoved'>;
 
 /** What a member may do with a comment. */
-function Acts({ comment, open, onMoved }: ActsProps) {
+function Acts({ comment, open, onDo, onMoved }: ActsProps) {
   const { id, author, resolved } = comment;
   const { dashboard, stage, me } = open;
   const [asked, setAsked] = useState(false);
@@ -174,7 +178,13 @@ function Acts({ comment, open, onMoved }: ActsProps) {
   }
 
   return (
-    <>
+    <div className="comment-acts">
+      {onDo !== null && !resolved && (
+        <button type="button" className="button button-small" onClick={() => onDo(comment)}>
+          <Icon name="agent" />
+          {t`Do this`}
+        </button>
+      )}
       {mayResolve(comment, me, stage.works) && (
         <button type="button" className="button button-small" onClick={resolve}>
           {resolved ? t`Open again` : t`Resolve`}
@@ -190,7 +200,7 @@ function Acts({ comment, open, onMoved }: ActsProps) {
           {asked ? t`Delete for good` : t`Delete`}
         </button>
       )}
-    </>
+    </div>
   );
 }
 

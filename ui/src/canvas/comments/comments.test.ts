@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { countOf, mentionsIn } from './mentions';
+import { countOf, mentionsIn, promptOf } from './mentions';
+import type { Item } from '../document/items';
 
 const comment = (item: string, resolved: boolean) => ({
   id: 'c',
@@ -14,6 +15,14 @@ const comment = (item: string, resolved: boolean) => ({
 });
 
 describe('comments', () => {
+  it('become prompts that quote what they are about', () => {
+    const item = { kind: 'agent', title: 'the \u001bheron', text: null, url: null } as Item;
+    expect(promptOf({ text: 'Say why.' }, null)).toBe('Say why.');
+    expect(promptOf({ text: 'Say why.' }, item)).toBe(
+      'Say why.\n\nIt is about this:\n\n> the  heron',
+    );
+  });
+
   it('are counted while they are open', () => {
     const list = [comment('a', false), comment('a', false), comment('b', true)];
     expect([...countOf(list)]).toEqual([['a', 2]]);

@@ -1,5 +1,9 @@
-/** What comments say: how many are open, and whom a text mentions. Pure. */
+/** What comments say: how many are open, whom a text mentions, and what an agent is asked. Pure. */
 
+import { t } from '../../language/t';
+import { quoted } from '../../unseen';
+import { nameOf, type Item } from '../document/items';
+import { wordsOf } from '../document/rich';
 import type { Comment } from '../list/api';
 
 const SPECIAL = /[\\^$.*+?()[\]{}|/]/g;
@@ -31,4 +35,13 @@ export function mentionsIn(
     rest = left;
   }
   return found;
+}
+
+const MAX_QUOTED = 4_000;
+
+/** A prompt that asks for what a comment says, and quotes the item that it is about. */
+export function promptOf({ text }: Pick<Comment, 'text'>, item: Item | null): string {
+  if (item === null) return text;
+  const words = wordsOf(item.text).trim() || nameOf(item);
+  return `${text}\n\n${t`It is about this:`}\n\n${quoted(words).slice(0, MAX_QUOTED)}`;
 }

@@ -24,10 +24,12 @@ interface PhoneBoardProps {
   readonly id: string;
   readonly open: OpenDashboard;
   readonly onGive: ((item: Item) => void) | null;
+  /** Begins an agent; null where its reader may not. */
+  readonly onAgent: (() => void) | null;
   readonly onWay: (item: Item, way: Way) => void;
 }
 
-export function PhoneBoard({ open, onGive, onWay }: PhoneBoardProps) {
+export function PhoneBoard({ open, onGive, onAgent, onWay }: PhoneBoardProps) {
   const { stage, status } = open;
   const items = useStore(stage.board.list);
   const [full, setFull] = useState<string | null>(null);
@@ -41,26 +43,33 @@ export function PhoneBoard({ open, onGive, onWay }: PhoneBoardProps) {
     );
   return (
     <div className="cards-board">
-      {stage.edits && (
+      {(stage.edits || onAgent !== null) && (
         <div className="cards-make">
-          {(['note', 'todo'] as const).map((kind) => (
-            <button
-              key={kind}
-              type="button"
-              className="button"
-              onClick={() => {
-                const made = addItem(
-                  stage.board,
-                  { kind, box: stage.place({ w: 208, h: 176 }) },
-                  stage.author,
-                );
-                stage.enter(made);
-              }}
-            >
-              <Icon name={kind} />
-              {KIND_WORDS()[kind]}
+          {stage.edits &&
+            (['note', 'todo'] as const).map((kind) => (
+              <button
+                key={kind}
+                type="button"
+                className="button"
+                onClick={() => {
+                  const made = addItem(
+                    stage.board,
+                    { kind, box: stage.place({ w: 208, h: 176 }) },
+                    stage.author,
+                  );
+                  stage.enter(made);
+                }}
+              >
+                <Icon name={kind} />
+                {KIND_WORDS()[kind]}
+              </button>
+            ))}
+          {onAgent !== null && (
+            <button type="button" className="button" onClick={onAgent}>
+              <Icon name="agent" />
+              {t`Agent`}
             </button>
-          ))}
+          )}
         </div>
       )}
       {status.loaded && shown.length === 0 && (

@@ -3,8 +3,10 @@
 import { later } from '../../components/parts/later';
 import { useKnown } from '../../state/team/visited';
 import type { Item } from '../document/items';
+import { promptOf } from '../comments/mentions';
 import type { Comments } from '../comments/useComments';
 import { HelpDialog } from './HelpDialog';
+import type { Comment } from '../list/api';
 import { NameDialog } from '../list/dialogs';
 import type { OpenDashboard } from '../view/useDashboard';
 
@@ -12,7 +14,9 @@ export type Over =
   | { readonly is: 'help' | 'share' | 'history' | 'rename' }
   /** `item`: the todo that is handed over, or the pane whose agent has ended, and which nobody
    *  knows any more; null for a new agent. */
-  | { readonly is: 'task'; readonly item: Item | null }
+  | { readonly is: 'task'; readonly item: Item | null; readonly words: string | null }
+  /** An agent at work in a sandbox is asked for what a comment says. */
+  | { readonly is: 'ask'; readonly sandbox: string; readonly words: string }
   | { readonly is: 'answer' | 'home'; readonly sandbox: string }
   | { readonly is: 'comments'; readonly item: string | null };
 
@@ -20,6 +24,9 @@ const ShareBoard = later(async () => (await import('../list/ShareBoard')).ShareB
 const History = later(async () => (await import('../list/History')).History);
 const TaskDialog = later(async () => (await import('./TaskDialog')).TaskDialog);
 const HomeDialog = later(async () => (await import('../../components/home/HomeDialog')).HomeDialog);
+const AskDialog = later(
+  async () => (await import('../../components/previews/AskDialog')).AskDialog,
+);
 const AnswerDialog = later(async () => (await import('./AnswerDialog')).AnswerDialog);
 const CommentsPanel = later(async () => (await import('../comments/CommentsPanel')).CommentsPanel);
 
@@ -29,16 +36,31 @@ interface BoardOverProps {
   readonly over: Over;
   readonly comments: Comments;
   readonly phone: boolean;
+  /** Whether its reader may begin agents. */
+  readonly works: boolean;
+  readonly onOver: (over: Over) => void;
   readonly onClose: () => void;
 }
 
-export function BoardOver({ id, open, over, comments, phone, onClose }: BoardOverProps) {
-  const { dashboard } = open;
+export function BoardOver(props: BoardOverProps) {
+  const { id, open, over, comments, phone, works, onOver, onClose } = props;
+  const { dashboard, stage } = open;
+
   switch (over.is) {
     case 'help':
       return <HelpDialog onClose={onClose} />;
     case 'task':
-      return <TaskDialog {...{ id, open, onClose }} item={over.item} />;
+      return <TaskDialog {...{ id, open, onClose }} item={over.item} words={over.words} />;
+    case 'ask':
+      return (
+        <AskDialog
+          sandboxId={over.sandbox}
+          words={over.words}
+          picture={null}
+          onOther={(words) => onOver({ is: 'task', item: null, words })}
+          onClose={onClose}
+        />
+      );
     case 'share':
       return <ShareBoard {...{ id, open, onClose }} />;
     case 'history':
@@ -52,8 +74,23 @@ export function BoardOver({ id, open, over, comments, phone, onClose }: BoardOve
     case 'home':
       return <BringHome sandboxId={over.sandbox} onClose={onClose} />;
     case 'comments':
-      return <CommentsPanel {...{ open, comments, phone, onClose }} item={over.item} />;
+      return (
+        <CommentsPanel
+          {...{ open, comments, phone, onClose }}
+          item={over.item}
+          onDo={
+            works ? (comment) => onOver(doing(comment, stage.board.item(comment.item_id))) : null
+          }
+        />
+      );
   }
+}
+
+/** Who does what a comment says: an agent of the sandbox that it is about, else a new one. */
+function doing(comment: Comment, item: Item | null): Over {
+  const words = promptOf(comment, item);
+  const sandbox = item?.sandboxId ?? item?.task?.sandboxId ?? null;
+  return sandbox === null ? { is: 'task', item: null, words } : { is: 'ask', sandbox, words };
 }
 
 interface BringHomeProps {

@@ -23,19 +23,23 @@ interface TaskDialogProps {
   readonly open: OpenDashboard;
   /** A todo gives its words; a pane whose agent has ended shows the one that begins. */
   readonly item: Item | null;
+  /** What is to be done, where that is known; a todo says it itself. */
+  readonly words: string | null;
   readonly onClose: () => void;
 }
 
-export function TaskDialog({ id, open, item, onClose }: TaskDialogProps) {
+export function TaskDialog({ id, open, item, words, onClose }: TaskDialogProps) {
   const { stage, dashboard } = open;
   const todo = item?.kind === 'todo' ? item : null;
+  const prompt = todo === null ? words : wordsOf(todo.text).trim() || todo.title;
   const agents = useHomeAgents(open);
   const home: Home | null = todo === null && agents.length > 0 ? { agents, begin } : null;
 
-  function begin(agent: string, words: string): void {
+  function begin(agent: string, prompt: string): void {
     onClose();
-    if (item === null) void makeItem(id, stage, 'agent', { agent, words });
-    else void renewTerminal(id, stage, item, { agent, words });
+    const first = { agent, words: prompt };
+    if (item === null) void makeItem(id, stage, 'agent', first);
+    else void renewTerminal(id, stage, item, first);
   }
 
   function onStarted(made: readonly Sandbox[]): void {
@@ -51,7 +55,7 @@ export function TaskDialog({ id, open, item, onClose }: TaskDialogProps) {
       <Composer
         known={{
           ...repositoryOf(stage),
-          ...(todo === null ? {} : { prompt: wordsOf(todo.text).trim() || todo.title }),
+          ...(prompt === null ? {} : { prompt }),
           // The whole team's dashboard has the work of the whole team, unless they say otherwise.
           shared: dashboard?.scope === 'shared',
         }}

@@ -54,6 +54,9 @@ interface OpenedProps extends DashboardPageProps {
   readonly phone: boolean;
 }
 
+/** What only who may begin agents can do. */
+const LOOKS = { onGive: null, onRenew: null, onAgent: null };
+
 function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
   const { stage, status, peers, guest } = open;
   const [over, setOver] = useState<Over | null>(null);
@@ -66,7 +69,7 @@ function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
     return {
       stage,
       make: (kind) => {
-        if (kind === 'agent') setOver({ is: 'task', item: null });
+        if (kind === 'agent') setOver({ is: 'task', item: null, words: null });
         else void makeItem(id, stage, kind);
       },
       help: () => setOver({ is: 'help' }),
@@ -75,19 +78,21 @@ function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
       copyAddress: () => copyAddress(id, stage.chosen.get()[0] ?? null),
       comment: () => setOver({ is: 'comments', item: stage.chosen.get()[0] ?? null }),
       tools: () => enterTools(stage),
-      give: works ? (todo) => setOver({ is: 'task', item: todo }) : null,
+      give: works ? (todo) => setOver({ is: 'task', item: todo, words: null }) : null,
     };
   }, [id, stage, guest, works]);
-  const onGive = useCallback((todo: Item) => setOver({ is: 'task', item: todo }), []);
+  const onGive = useCallback((todo: Item) => setOver({ is: 'task', item: todo, words: null }), []);
   const onWay = useWay(stage, phone, setOver);
   const onRenew = useCallback(
     (gone: Item) => {
       const agent = agentOf(gone, knownOf(gone.sandboxId) ?? null);
-      if (gone.kind === 'agent' && agent === null) setOver({ is: 'task', item: gone });
+      if (gone.kind === 'agent' && agent === null) setOver({ is: 'task', item: gone, words: null });
       else void renewTerminal(id, stage, gone, agent === null ? null : { agent, words: '' });
     },
     [id, stage],
   );
+  const onAgent = (): void => places.make('agent');
+  const begins = works ? { onGive, onRenew, onAgent } : LOOKS;
   useBegin(id, item, open);
   useEndOfVisit(open);
   useVisits(stage);
@@ -104,15 +109,15 @@ function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
         openComments={comments.open}
       />
       {phone ? (
-        <PhoneBoard {...{ open, id, onWay }} onGive={works ? onGive : null} />
+        <PhoneBoard {...{ open, id, onWay }} onGive={begins.onGive} onAgent={begins.onAgent} />
       ) : (
         <div className="board-stage">
           <Canvas
             {...{ stage, places, peers, onWay }}
             people={open.people}
             comments={comments.byItem}
-            onGive={works ? onGive : null}
-            onRenew={works ? onRenew : null}
+            onGive={begins.onGive}
+            onRenew={begins.onRenew}
           />
           <Toolbar places={places} />
           <ZoomTools places={places} />
@@ -123,7 +128,11 @@ function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
         </div>
       )}
       {over !== null && (
-        <BoardOver {...{ id, open, over, comments, phone }} onClose={() => setOver(null)} />
+        <BoardOver
+          {...{ id, open, over, comments, phone, works }}
+          onOver={setOver}
+          onClose={() => setOver(null)}
+        />
       )}
     </main>
   );

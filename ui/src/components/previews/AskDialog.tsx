@@ -1,5 +1,5 @@
-/** A prompt for an agent of the sandbox, which quotes the page of a preview. Its person reads and
- *  changes it before it is sent: what it quotes are words of strangers. */
+/** A prompt for an agent of a sandbox, which quotes the page of a preview or a comment. Its person
+ *  reads and changes it before it is sent: what it quotes are words of strangers. */
 
 import { useState } from 'react';
 import { api } from '../../api/client';
@@ -19,10 +19,13 @@ interface AskDialogProps {
   readonly words: string;
   /** The picture of what it is about; null where it is about nothing that has one. */
   readonly picture: Picture | null;
+  /** Hands the prompt to an agent that is not there yet; null where that is not offered. */
+  readonly onOther?: ((prompt: string) => void) | null;
   readonly onClose: () => void;
 }
 
-export function AskDialog({ sandboxId, words, picture, onClose }: AskDialogProps) {
+export function AskDialog(props: AskDialogProps) {
+  const { sandboxId, words, picture, onOther = null, onClose } = props;
   const agents = useAgents(sandboxId);
   const [chosen, setChosen] = useState<string | null>(null);
   const [prompt, setPrompt] = useState(words);
@@ -59,7 +62,7 @@ export function AskDialog({ sandboxId, words, picture, onClose }: AskDialogProps
           if (agent !== null && !busy) void send(agent);
         }}
       >
-        <Field label={t`Prompt`} hint={t`Lines with > are quoted from the page.`} trouble={null}>
+        <Field label={t`Prompt`} hint={t`Lines with > are quoted.`} trouble={null}>
           {(wiring) => (
             <textarea
               {...wiring}
@@ -70,22 +73,12 @@ export function AskDialog({ sandboxId, words, picture, onClose }: AskDialogProps
           )}
         </Field>
         {picture !== null && <PictureChoice {...{ shown, goes }} onChange={setGoes} />}
-        {agents.length > 1 && (
-          <Choice label={t`Agent`} value={agent?.id ?? ''} onChange={setChosen}>
-            {agents.map(({ id, agent: name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-          </Choice>
-        )}
+        <AgentChoice {...{ agents, agent }} onChoose={setChosen} />
         <footer className="dialog-foot">
           {agent === null && (
             <span className="quiet">{t`No agent runs here that could take it.`}</span>
           )}
-          <button type="button" className="button" onClick={onClose}>
-            {t`Cancel`}
-          </button>
+          <OtherWay {...{ onOther, onClose }} prompt={prompt} />
           <button
             type="submit"
             className="button button-primary"
@@ -96,5 +89,39 @@ export function AskDialog({ sandboxId, words, picture, onClose }: AskDialogProps
         </footer>
       </form>
     </Dialog>
+  );
+}
+
+interface AgentChoiceProps {
+  readonly agents: readonly Agent[];
+  readonly agent: Agent | null;
+  readonly onChoose: (id: string) => void;
+}
+
+/** Who gets it, where there are several. */
+function AgentChoice({ agents, agent, onChoose }: AgentChoiceProps) {
+  if (agents.length < 2) return null;
+  return (
+    <Choice label={t`Agent`} value={agent?.id ?? ''} onChange={onChoose}>
+      {agents.map(({ id, agent: name }) => (
+        <option key={id} value={id}>
+          {name}
+        </option>
+      ))}
+    </Choice>
+  );
+}
+
+interface OtherWayProps extends Pick<AskDialogProps, 'onClose'> {
+  readonly prompt: string;
+  readonly onOther: ((prompt: string) => void) | null;
+}
+
+function OtherWay({ prompt, onOther, onClose }: OtherWayProps) {
+  const act = onOther === null ? onClose : () => onOther(prompt);
+  return (
+    <button type="button" className="button" onClick={act}>
+      {onOther === null ? t`Cancel` : t`Another agent…`}
+    </button>
   );
 }

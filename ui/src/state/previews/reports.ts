@@ -4,7 +4,7 @@
  * All of it is text of strangers: that page may say anything, as often and as long as it likes.
  */
 
-import { printable } from '../../unseen';
+import { printable, quoted } from '../../unseen';
 import { t } from '../../language/t';
 import { isPicture } from './picture';
 
@@ -65,16 +65,32 @@ const SOURCES: readonly unknown[] = ['console', 'uncaught', 'rejection'];
 export function readMessage(data: unknown): Message | null {
   if (typeof data !== 'object' || data === null) return null;
   const found = data as Readonly<Record<string, unknown>>;
-  const { atoll, kind, source, text, selector, path, png } = found;
-  if (atoll !== 'preview') return null;
-  if (kind === 'ready' || kind === 'pick-ended') return { kind };
-  if (kind === 'picture') return { kind, png: isPicture(png) ? png : null };
-  if (!isShort(text)) return null;
-  if (kind === 'error' && SOURCES.includes(source))
-    return { kind, source: source as PageError['source'], text };
-  if (kind === 'picked' && isShort(selector) && isShort(path))
-    return { kind, path, selector, text };
-  return null;
+  if (found['atoll'] !== 'preview') return null;
+  switch (found['kind']) {
+    case 'ready':
+    case 'pick-ended':
+      return { kind: found['kind'] };
+    case 'error':
+      return readError(found);
+    case 'picked':
+      return readPicked(found);
+    case 'picture':
+      return { kind: 'picture', png: isPicture(found['png']) ? found['png'] : null };
+    default:
+      return null;
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function readError({ source, text }: Fields): Message | null {
+  if (!isShort(text) || !SOURCES.includes(source)) return null;
+  return { kind: 'error', source: source as PageError['source'], text };
+}
+
+function readPicked({ path, selector, text }: Fields): Message | null {
+  if (!isShort(path) || !isShort(selector) || !isShort(text)) return null;
+  return { kind: 'picked', path, selector, text };
 }
 
 function isShort(value: unknown): value is string {
@@ -150,9 +166,4 @@ export function pickedPrompt({ path, selector, text }: Picked, port: number): st
 /** A prompt that names the file of a picture. */
 export function withPicture(prompt: string, path: string): string {
   return `${prompt.trimEnd()}\n\n${t`A picture of it: ${path}`}`;
-}
-
-function quoted(text: string): string {
-  const lines = text.split('\n').map((line) => `> ${printable(line).trimEnd()}`);
-  return lines.filter((line) => line !== '>' && line.trim() !== '>').join('\n');
 }

@@ -17,7 +17,7 @@ from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
 from tests.peers.browsers import CALM
 from tests.peers.nats.server import until
 
-from .scripted_boards import ScriptedBoard
+from .scripted_boards import STAMP, ScriptedBoard
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -403,6 +403,28 @@ async def test_agent_without_a_terminal_is_shown_by_its_cards(
     await until(lambda: len(board.items) == 1)  # the page shows an item before it is stored
     (held,) = board.items.values()
     assert (held["agent"], held["terminal_id"]) == ("acp:kimi", "a_1")
+    await agent_does_what_a_comment_says(server, page)
+
+
+async def agent_does_what_a_comment_says(server: ScriptedServer, page: Page) -> None:
+    """The one that works where the comment is; its reader may hand it to another."""
+    await page.locator('[data-kind="agent"] .item-head').click()
+    await page.get_by_role("application").press("c")
+    side = page.get_by_role("complementary")
+    await side.get_by_label("Your comment").fill("Say why.")
+    await side.get_by_role("button", name="Comment", exact=True).click()
+    await side.get_by_role("button", name="Do this").click()
+    dialog = page.get_by_role("dialog", name="Ask the agent")
+    said = "Say why.\n\nIt is about this:\n\n> acp:kimi"
+    await expect(dialog.get_by_label("Prompt")).to_have_value(said)
+    await dialog.get_by_role("button", name="Send to acp:kimi").click()
+    await expect(dialog).to_have_count(0)
+    assert server.agent.prompts[-1] == said
+    await page.get_by_label("Comments").first.click()
+    await side.get_by_role("button", name="Do this").click()
+    await dialog.get_by_role("button", name="Another agent").click()
+    box = page.get_by_role("dialog", name="New agent")
+    await expect(box.get_by_label("What is to be done")).to_have_value(said)
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="no axe-core: run `npm ci` in ui/")
@@ -419,6 +441,10 @@ async def test_dashboards_hold_to_axe(
     put(board, 3, kind="link", url="https://example.com/", w=264, h=64)
     put(board, 4, kind="terminal", y=260, x=0, **place)
     put(board, 5, kind="frame", title="Room", x=-40, y=-40, w=1600, h=900, z=0)
+    board.comments.append(
+        {"id": "cm_1", "item_id": f"itm_{1:016}", "author": "person", "author_name": "Ann Ray"}
+        | {"mentions": [], "text": "Say why.", "at": STAMP, "resolved": False}
+    )
     put(board, 6, kind="terminal", x=700, y=260, **{**place, "terminal_id": "t_gone"})
     steps: list[tuple[str, str, Callable[[Page], Awaitable[None]]]] = [
         ("Share", "share", lambda page: page.get_by_role("button", name="Share").click()),
@@ -442,6 +468,9 @@ async def test_dashboards_hold_to_axe(
             await expect(over).to_be_visible()
             await found.check(view)
             await page.keyboard.press("Escape")
+        if device == "phone":
+            agent = page.locator(".cards-make").get_by_role("button", name="Agent")
+            await found.check_dialog(agent, "a new agent")
 
 
 async def test_home_offers_a_dashboard_and_shows_who_is_on_it(
