@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from atoll.domain.errors import Unavailable
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from atoll.wire.zygote.snapshots import (
@@ -193,7 +194,7 @@ def test_what_is_frozen_thaws_when_the_one_who_froze_it_dies(rig: ZygoteRig) -> 
     if child == 0:
         try:
             image.clone = lambda *_args, **_more: _never_end(made)
-            snapshots.keep(source, rig.home.snapshot("snap_one"), 1)
+            snapshots.keep(source, rig.home.snapshot("snap_one"), 1, still_seconds=3)
         finally:
             os._exit(1)
     assert os.read(ready, 1) == b"x"
@@ -203,6 +204,60 @@ def test_what_is_frozen_thaws_when_the_one_who_froze_it_dies(rig: ZygoteRig) -> 
     assert read(rig, box) == "goes on"
     snapshots.remove_unfinished(rig.home.snapshots)
     assert not list(rig.home.snapshots.iterdir())
+
+
+def test_disk_is_not_kept_within_a_time_while_its_sandbox_stops_or_has_stopped(
+    rig: ZygoteRig,
+) -> None:
+    rig.start("sb_first", env=ENV)
+    within = KeepSnapshot("sb_first", "snap_one", still_ms=3000)
+    with rig.connect() as link:
+        link.send(wire.encode_request(1, wire.Stop("sb_first")))
+        link.send(wire.encode_request(2, within))
+        answers = dict(_numbered(wire.decode_answer(link.recv(65536))) for _ in range(2))
+    assert isinstance(answers[1], wire.Cleaned)
+    for answer in (answers[2], rig.ask(within)):
+        assert isinstance(answer, wire.Refused)
+        assert answer.kind == "unavailable"
+    assert not list(rig.home.snapshots.iterdir())
+
+
+def _numbered(answer: wire.NumberedAnswer) -> tuple[int, wire.Answer]:
+    return answer.number, answer.answer
+
+
+def test_disk_that_takes_too_long_is_never_frozen(rig: ZygoteRig) -> None:
+    rig.start("sb_first", env=ENV)
+    source = rig.home.box("sb_first").image
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            image._share_blocks = lambda *_words: False
+            snapshots._frozen = lambda *_words: os._exit(2)
+            snapshots.keep(source, rig.home.snapshot("snap_one"), 1, still_seconds=0)
+        except Unavailable:
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert not list(rig.home.snapshots.iterdir())
+
+
+def test_disk_that_would_stand_still_for_longer_than_allowed_is_not_kept(rig: ZygoteRig) -> None:
+    box = rig.start("sb_first", env=ENV)
+    fill = "cd /workspace; head -c 100000000 /dev/urandom > big; sync"
+    assert rig.inside(box, "/bin/sh", "-c", fill)[0] == 0
+    answer = rig.ask(KeepSnapshot("sb_first", "snap_one", still_ms=1))
+    if image.clones(rig.home.snapshots):
+        assert isinstance(answer, SnapshotKept | wire.Refused)
+        return
+    assert isinstance(answer, wire.Refused), answer
+    assert answer.kind == "unavailable", answer
+    assert not list(rig.home.snapshots.iterdir())
+    # It runs on, and is kept where whoever writes may wait.
+    write(rig, box, "goes on")
+    keep(rig, "sb_first", "snap_two")
 
 
 def test_nothing_is_left_of_dropped_ones(rig: ZygoteRig) -> None:

@@ -404,10 +404,15 @@ class KeepsSnapshots(Protocol):
     """Optional ability: disks of sandboxes are kept, and others begin as they were. What it
     promises is in `Capabilities.snapshots`."""
 
-    async def keep_snapshot(self, handle: Handle, snapshot: SnapshotId) -> KeptDisk:
+    async def keep_snapshot(
+        self, handle: Handle, snapshot: SnapshotId, *, still_ms: int | None = None
+    ) -> KeptDisk:
         """Keep the disk of a sandbox as it is now, whole when this returns. A snapshot of that name
-        that is there already is left as it is. Raises `Conflict` for a sandbox that must not run
-        for it, `LimitReached`, `Unavailable`, `Failed`: nothing is kept then."""
+        that is there already is left as it is. Whoever writes inside waits for as long as the
+        backend allows at most. With `still_ms` they wait for so long at most, and the disk is kept
+        only while the sandbox runs: no start and no stop ever waits for it. Raises `Conflict` for a
+        sandbox that must not run for it, `LimitReached`, `Unavailable` (also where it would take
+        longer than they may wait, or does not run), `Failed`: nothing is kept then."""
         ...
 
     async def drop_snapshot(self, snapshot: SnapshotId, host: str) -> bool:

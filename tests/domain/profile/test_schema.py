@@ -270,7 +270,7 @@ def test_checkpoints_are_read_and_written_back() -> None:
     assert only.checkpoint == CheckpointRule(None, 2, (CheckpointEnd.EXPIRE,))
     assert read_profile(json.dumps(profile_document(only))) == only
     assert read_profile(head).checkpoint is None
-    for wrong in ("{}", "{keep: 3}", "{every: 10s}", "{on: [turn]}", "{every: 1h, keep: 51}"):
+    for wrong in ("{}", "{keep: 3}", "{every: 10s}", "{on: [nap]}", "{every: 1h, keep: 51}"):
         with pytest.raises(Invalid):
             read_profile(head + f"checkpoint: {wrong}\n")
 

@@ -121,6 +121,48 @@ async def test_copy_that_was_told_nothing_sleeps_and_goes_on_as_its_trunk_did(
     await until_asked(w, WORD, PROMPT)
 
 
+async def test_ended_turn_is_kept_with_what_was_said_in_it(
+    w: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    await asyncio.to_thread(provide_agent, w.server, "claude-code")
+    profile = {
+        "id": "profile.turns",
+        "version": "1.0.0",
+        "extension": "ext.namespaces",
+        "checkpoint": {"on": ["turn"], "keep": 3},
+    }
+    saved = await w.api.put("/v1/profiles/turns", json=profile)
+    assert saved.is_success, saved.text
+    sandbox = await sandbox_for(w, "claude-code", repository, "--profile", "turns")
+    first = await opened(w, sandbox, "claude-code")
+    # One that a busy disk did not keep in time waits for the next turn.
+    for turn in range(1, 6):
+        await talked_with(w, sandbox, first, f"Remember the word {WORD}.", turns=turn)
+        if await asyncio.to_thread(_was_kept, w, sandbox, turn):
+            break
+    listed = await w.api.get(f"/v1/snapshots?sandbox={sandbox}")
+    (taken,) = listed.json()["snapshots"]
+    assert taken["automatic"]
+    body = {"seed": {"snapshot": taken["snapshot_id"]}, "prompt": PROMPT}
+    w.model.bodies.clear()
+    made = await w.api.post("/v1/sandboxes?wait=ready&timeout=120", json=body)
+    assert made.status_code == 201, made.text
+    await until_asked(w, WORD, PROMPT)
+
+
+def _was_kept(w: World, sandbox: str, turns: int) -> bool:
+    """Whether the last of so many turns was kept: each was, or was not in time."""
+    ends = {"snapshot.taken": True, "snapshot.failed": False}
+    with api_of(w.server) as api:
+        told = until(
+            lambda: [
+                ends[one["event_type"]] for one in api.events(sandbox) if one["event_type"] in ends
+            ],
+            lambda told: len(told) >= turns,
+        )
+    return told[-1]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])
 async def test_machine_of_a_copy_goes_on_under_an_id_of_its_own(

@@ -47,7 +47,9 @@ class Keeping(InMemory):
         promise = SnapshotPromise(DiskPromise.QUIESCED)
         return replace(able, snapshots=promise, abilities=able.abilities | {KEEP_SNAPSHOTS})
 
-    async def keep_snapshot(self, handle: Handle, snapshot: SnapshotId) -> KeptDisk:
+    async def keep_snapshot(
+        self, handle: Handle, snapshot: SnapshotId, *, still_ms: int | None = None
+    ) -> KeptDisk:
         if self.failing:
             raise Unavailable("the disk is full")
         self.disks.add(snapshot)

@@ -475,7 +475,9 @@ class OneRuntime:
             pools=True,
         )
 
-    async def keep_snapshot(self, handle: Handle, snapshot: SnapshotId) -> KeptDisk:
+    async def keep_snapshot(
+        self, handle: Handle, snapshot: SnapshotId, *, still_ms: int | None = None
+    ) -> KeptDisk:
         self.snapshots[snapshot] = handle.sandbox_id
         return KeptDisk(4096, 1)
 

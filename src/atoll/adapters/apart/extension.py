@@ -143,8 +143,8 @@ class GuardedExtension:
         """Return the method of an ability, guarded: each answer is judged."""
         method = getattr(self._inner, name)
 
-        async def call(*given: object) -> object:
-            answer = await self._guard.call(name, lambda: method(*given))
+        async def call(*given: object, **named: object) -> object:
+            answer = await self._guard.call(name, lambda: method(*given, **named))
             return None if judge is None else judge(self._judge, answer)
 
         return call

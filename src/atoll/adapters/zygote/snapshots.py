@@ -29,9 +29,11 @@ class ZygoteSnapshots:
     __slots__ = ()
     _link: ZygoteLink
 
-    async def keep_snapshot(self, handle: Handle, snapshot: SnapshotId) -> KeptDisk:
+    async def keep_snapshot(
+        self, handle: Handle, snapshot: SnapshotId, *, still_ms: int | None = None
+    ) -> KeptDisk:
         """Keep the disk of a sandbox, which need not stop for it."""
-        request = KeepSnapshot(handle.sandbox_id, snapshot)
+        request = KeepSnapshot(handle.sandbox_id, snapshot, still_ms)
         answer = await self._link.request(request, seconds=KEEP_SECONDS)
         if not isinstance(answer, SnapshotKept):
             raise Failed(f"the zygote answered a snapshot by {type(answer).__name__}")

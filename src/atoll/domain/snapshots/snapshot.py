@@ -10,7 +10,8 @@ from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandboxes.naming import read_name
 from atoll.domain.sandboxes.project import forget_prebuild
-from atoll.domain.sandboxes.sandbox import Attachment, Sandbox, keeps_files
+from atoll.domain.sandboxes.sandbox import RUNNING, Attachment, Sandbox, keeps_files
+from atoll.domain.snapshots.turns import TURN_STILL_MS, AgentTurn
 from atoll.wire.words.sandboxes import DiskPromise, Scope, SnapshotState
 
 MAX_TTL_SECONDS = 10 * 366 * 86400
@@ -54,7 +55,8 @@ class Snapshot:
     - `forks`: the sandboxes that a fork makes of it. It is theirs alone: no list shows it, and it
       goes once they have begun.
     - `export`: its disk among the contents, None where it is on the machine alone.
-    - `reason`: why it failed. `automatic`: its sandbox's profile had it taken.
+    - `reason`: why it failed. `automatic`: its sandbox's profile had it taken, after the end of
+      `turn` where that is one.
     - `prebuild`: it was taken after a set-up, for sandboxes that would run the same one. No list
       shows it, and nobody can name it.
     """
@@ -75,6 +77,13 @@ class Snapshot:
     forks: tuple[SandboxId, ...] | None = None
     export: SnapshotExport | None = None
     prebuild: Prebuild | None = None
+    turn: AgentTurn | None = None
+
+    @property
+    def longest_still_ms(self) -> int | None:
+        """The longest time for which whoever writes inside waits while it is made; None for as long
+        as the backend allows."""
+        return None if self.turn is None else TURN_STILL_MS
 
     @property
     def extension(self) -> str:
@@ -113,6 +122,12 @@ def snapshot_of(
         forks=() if for_forks else None,
         prebuild=prebuild,
     )
+
+
+def check_runs(sandbox: Sandbox) -> None:
+    """Check that a sandbox runs, before a turn in it is kept. Raises `Conflict`."""
+    if sandbox.state not in RUNNING:
+        raise Conflict(f"Sandbox {sandbox.name} is {sandbox.state}: a turn is kept while it runs.")
 
 
 def may_see_snapshot(caller: Principal, snapshot: Snapshot) -> bool:

@@ -19,6 +19,7 @@ from atoll.services.snapshots.exports import SnapshotExports
 from atoll.services.snapshots.keeper import SnapshotKeeper, SnapshotRequest
 from atoll.services.snapshots.schedule import SnapshotSchedule
 from atoll.services.snapshots.snapshots import Snapshots, SnapshotUpkeep
+from atoll.services.snapshots.turns import TurnSnapshots
 from atoll.wire.words.sandboxes import MAX_FORKS, AgentMode, Conversation, Scope
 
 KEPT_SECONDS = 3600
@@ -57,6 +58,7 @@ class SnapshotServices:
     forks: "Forks"
     upkeep: SnapshotUpkeep
     schedule: SnapshotSchedule
+    turns: TurnSnapshots
     contents: Contents | None = None
 
 

@@ -4,7 +4,7 @@ A row says first that a snapshot is being made or removed; the work is the leade
 interrupted is dropped: a snapshot is ready and whole, or there is none.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
@@ -12,10 +12,11 @@ from typing import Final
 from atoll.domain.errors import AtollError, LimitReached, NotFound, Unavailable
 from atoll.domain.event import Json, sandbox_stream
 from atoll.domain.ids import SnapshotId
-from atoll.domain.people.principal import Principal
+from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.sandboxes.sandbox import Sandbox, check_not_gone
 from atoll.domain.snapshots.promise import SnapshotPromise, check_promise
-from atoll.domain.snapshots.snapshot import Prebuild, Snapshot, snapshot_of
+from atoll.domain.snapshots.snapshot import Prebuild, Snapshot, check_runs, snapshot_of
+from atoll.domain.snapshots.turns import AgentTurn
 from atoll.ports import Extension, Transaction
 from atoll.ports.extension import KEEP_SNAPSHOTS, Examines, KeepsSnapshots, KeptDisk
 from atoll.services.contents.contents import forget_content
@@ -31,7 +32,8 @@ LOOK_SECONDS: Final = 0.2
 @dataclass(frozen=True, slots=True)
 class SnapshotRequest:
     """A request for a snapshot; `ttl_seconds` None keeps it until it is removed. `prebuild`
-    is the use of one that is taken after a set-up."""
+    is the use of one that is taken after a set-up, `turn` the agent's turn that it is taken after,
+    while the sandbox runs."""
 
     name: str | None = None
     ttl_seconds: int | None = None
@@ -39,6 +41,7 @@ class SnapshotRequest:
     memory: MemoryMode = MemoryMode.AUTO
     automatic: bool = False
     prebuild: Prebuild | None = None
+    turn: AgentTurn | None = None
 
 
 class SnapshotKeeper:
@@ -64,8 +67,12 @@ class SnapshotKeeper:
         promise = self._promise(sandbox, request)
         now = self._ground.clock.now()
         async with self._ground.store.begin() as rows:
+            current = await rows.sandboxes.get(sandbox.id) or sandbox
+            check_not_gone(current, "kept as a snapshot")
+            if request.turn is not None:
+                check_runs(current)
             made = snapshot_of(
-                await rows.sandboxes.get(sandbox.id) or sandbox,
+                current,
                 snapshot_id=SnapshotId(self._ground.ids.new("snap")),
                 name=request.name,
                 disk=promise.disk,
@@ -82,7 +89,7 @@ class SnapshotKeeper:
                     "(`atoll snapshot rm`)",
                     code="limit_reached",
                 )
-            made = replace(made, automatic=request.automatic)
+            made = replace(made, automatic=request.automatic, turn=request.turn)
             await rows.snapshots.put(made)
         if self._ground.leadership.leads:
             return await self.keep(made, caller)
@@ -92,7 +99,9 @@ class SnapshotKeeper:
         """Have the backend keep a snapshot that is being made, and store that it is ready."""
         extension = self._keeper(made.source)
         try:
-            disk = await extension.keep_snapshot(handle_of(made.source), made.id)
+            disk = await extension.keep_snapshot(
+                handle_of(made.source), made.id, still_ms=made.longest_still_ms
+            )
         except AtollError as error:
             await self._give_up(made, actor, error.message)
             raise
@@ -110,6 +119,12 @@ class SnapshotKeeper:
             await rows.snapshots.remove(going.id)
             await self._note(rows, going, "snapshot.removed", actor)
         self._announce(going)
+
+    async def drop_oldest(self, taken: Sequence[Snapshot], keep: int) -> None:
+        """Have the backend drop all of these but the newest `keep`; the oldest comes first. Raises
+        what the backend raises."""
+        for snapshot in taken[:-keep]:
+            await self.drop(snapshot, SYSTEM)
 
     def promises(self) -> dict[str, SnapshotPromise]:
         """Return what each backend promises, as far as it is known now."""

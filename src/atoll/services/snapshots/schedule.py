@@ -1,4 +1,4 @@
-"""Snapshots that profiles have taken: after so much time of use, and after ends.
+"""Snapshots that profiles have taken: after so much time of use, and after ends of sandboxes.
 
 The leader looks at the sandboxes that it knows. What a look finds due is taken once: the newest
 snapshot says since when nothing was.
@@ -14,7 +14,6 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM
 from atoll.domain.profile.profile import CheckpointRule
 from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
-from atoll.domain.snapshots.snapshot import Snapshot
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.snapshots.keeper import SnapshotKeeper, SnapshotRequest
@@ -76,19 +75,17 @@ class SnapshotSchedule:
     async def _look_at(self, known: Sandbox) -> None:
         async with self._ground.store.read() as rows:
             sandbox = await rows.sandboxes.get(known.id)
-            taken = await rows.snapshots.automatic(known.id)
+            automatic = await rows.snapshots.automatic(known.id)
         rule = None if sandbox is None else sandbox.profile.checkpoint
         if sandbox is None or rule is None:
             return
+        # Those after turns are kept by themselves, so that they drive none of these out.
+        taken = [each for each in automatic if each.turn is None]
         newest = taken[-1].created_at if taken else None
         if is_due(sandbox, rule, newest, self._ground.clock.now()):
             request = SnapshotRequest(automatic=True)
             taken.append(await self._keeper.take(sandbox, request, SYSTEM))
-        await self._drop_oldest(taken, rule.keep)
-
-    async def _drop_oldest(self, taken: list[Snapshot], keep: int) -> None:
-        for snapshot in taken[:-keep]:
-            await self._keeper.drop(snapshot, SYSTEM)
+        await self._keeper.drop_oldest(taken, rule.keep)
 
 
 def _change_of(sandbox: Sandbox) -> datetime | None:

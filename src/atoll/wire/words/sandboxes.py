@@ -158,11 +158,13 @@ class SnapshotState(StrEnum):
 
 
 class CheckpointEnd(StrEnum):
-    """An end after which a snapshot is taken by itself."""
+    """An end after which a snapshot is taken by itself: the sandbox's, or that of an agent's
+    turn."""
 
     STOP = "stop"
     SLEEP = "sleep"
     EXPIRE = "expire"
+    TURN = "turn"
 
 
 class SnapshotMode(StrEnum):

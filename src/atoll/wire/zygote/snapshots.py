@@ -8,15 +8,26 @@ from atoll.wire.zygote.names import AbsolutePath, BoxId, Positive, SnapshotName
 
 Bytes = Annotated[int, msgspec.Meta(ge=0)]
 
+MAX_STILL_MS = 3000
+"""The longest time for which programs inside wait for a snapshot. A clone takes milliseconds; this
+is for a disk without clones, where everything is copied."""
+
 
 class KeepSnapshot(
-    msgspec.Struct, frozen=True, tag_field="verb", tag="keep_snapshot", forbid_unknown_fields=True
+    msgspec.Struct,
+    frozen=True,
+    tag_field="verb",
+    tag="keep_snapshot",
+    forbid_unknown_fields=True,
+    omit_defaults=True,
 ):
     """A request to keep what is on a sandbox's disk now, whether it runs or not. A snapshot of that
-    name that is there already is left as it is."""
+    name that is there already is left as it is. With `still_ms` it is kept only while the sandbox
+    runs, and if whoever writes inside need not wait for longer."""
 
     sandbox_id: BoxId
     snapshot: SnapshotName
+    still_ms: Annotated[int, msgspec.Meta(ge=1, le=MAX_STILL_MS)] | None = None
 
 
 class SnapshotKept(msgspec.Struct, frozen=True, tag_field="answer", tag="snapshot_kept"):

@@ -64,6 +64,7 @@ from atoll.services.snapshots.exports import SnapshotExports
 from atoll.services.snapshots.forks import Forks, SnapshotServices
 from atoll.services.snapshots.schedule import SnapshotSchedule
 from atoll.services.snapshots.snapshots import Snapshots, SnapshotUpkeep
+from atoll.services.snapshots.turns import TurnSnapshots
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.work.merges import Merges
@@ -360,6 +361,7 @@ def build_snapshots(
         Forks(ground, snapshots, within.sandboxes),
         SnapshotUpkeep(ground, keeper, within.keeping.prebuilds),
         SnapshotSchedule(ground, within.directory, keeper),
+        TurnSnapshots(ground, within.directory, keeper),
         None if ports.contents is None else returns.places.contents,
     )
 

@@ -334,6 +334,7 @@ def _leading(services: "Application", settings: "ControlSettings") -> "Sequence[
         services.previews.watch.run,
         services.snapshots.upkeep.run,
         services.snapshots.schedule.run,
+        services.snapshots.turns.run,
         services.backends.pools.upkeep.run,
         services.review.pull_watch.run,
         services.request_watch.run,

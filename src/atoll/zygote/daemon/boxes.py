@@ -371,6 +371,9 @@ class Boxes:
         known = self.kept.get(sandbox_id) if entry is None else entry.record
         if known is None:
             raise NotFound(f"nothing is kept of sandbox {sandbox_id} on this machine")
+        runs = entry is not None and entry.phase is Phase.RUNNING
+        if request.still_ms is not None and not runs:
+            raise Unavailable(f"sandbox {sandbox_id} does not run any more")
         again = partial(self._keep_or_refuse, request, reply)
         if self.snapshots.wait(sandbox_id, again):
             return
@@ -379,7 +382,7 @@ class Boxes:
         elif entry is not None and entry.phase is Phase.STARTING:
             raise Unavailable(f"sandbox {sandbox_id} is being started: try again in a moment")
         else:
-            self.snapshots.keep(known, request.snapshot, reply)
+            self.snapshots.keep(known, request, reply)
 
     def _keep_or_refuse(self, request: KeepSnapshot, reply: Reply) -> None:
         try:

@@ -14,8 +14,10 @@ from pathlib import Path
 from atoll.domain.errors import AtollError, Conflict, Invalid, Unavailable
 from atoll.wire.zygote import messages as wire
 from atoll.wire.zygote.snapshots import (
+    MAX_STILL_MS,
     AdmitSnapshot,
     FindSnapshot,
+    KeepSnapshot,
     SnapshotDropped,
     SnapshotFound,
     SnapshotKept,
@@ -67,10 +69,11 @@ class SnapshotKeeper:
         waiting.append(then)
         return True
 
-    def keep(self, known: SandboxRecord, name: str, reply: Reply) -> None:
+    def keep(self, known: SandboxRecord, request: KeepSnapshot, reply: Reply) -> None:
         """Keep the disk of a sandbox that neither starts nor stops, and answer `SnapshotKept`.
         Raises `Invalid` for one without an image, `LimitReached` on a full disk."""
-        if self.wait(name, lambda: self._keep_or_refuse(known, name, reply)):
+        name, still = request.snapshot, (request.still_ms or MAX_STILL_MS) / 1000
+        if self.wait(name, lambda: self._keep_or_refuse(known, request, reply)):
             return
         source = self.host.home.box(known.sandbox_id).image
         places = self.host.home.snapshot(name)
@@ -80,14 +83,14 @@ class SnapshotKeeper:
         check_disk_space(self.host.home, self.host.settings.low_disk_mb)
         uid = known.disk_uid or known.sandbox_uid
         keep = (
-            partial(snapshots.keep, source, places, uid)
+            partial(snapshots.keep, source, places, uid, still_seconds=still)
             if source.exists()
-            else self._keep_folder(known, places)
+            else self._keep_folder(known, places, still)
         )
 
         def work() -> wire.Answer:
-            still = keep()
-            return SnapshotKept(snapshots.load(places).size, round(still.seconds * 1000))
+            stood = keep()
+            return SnapshotKept(snapshots.load(places).size, round(stood.seconds * 1000))
 
         names = (known.sandbox_id, name)
         self._under_way |= {each: [] for each in names}
@@ -102,10 +105,11 @@ class SnapshotKeeper:
         self._fork(lambda: SnapshotDropped(snapshots.drop(places)), reply, lambda _answered: None)
 
     def _keep_folder(
-        self, known: SandboxRecord, places: SnapshotPlaces
+        self, known: SandboxRecord, places: SnapshotPlaces, still: float
     ) -> Callable[[], snapshots.Stillness]:
         """Return a function that keeps the files of a sandbox in a plain folder. Call it in a
-        child. Raises `Invalid` where that is not done, `Failed`, `Unavailable`."""
+        child: programs stand still for `still` seconds at most. Raises `Invalid` where that is not
+        done, `Failed`, `Unavailable`."""
         host = self.host
         source = host.home.box(known.sandbox_id).mounted
         if host.root or known.wall != "bubblewrap" or not source.exists():
@@ -118,7 +122,8 @@ class SnapshotKeeper:
 
         def keep() -> snapshots.Stillness:
             enter()
-            return snapshots.keep_tree(source, places, low, None if init is None else init.pid)
+            top = None if init is None else init.pid
+            return snapshots.keep_tree(source, places, low, top, still_seconds=still)
 
         return keep
 
@@ -178,9 +183,9 @@ class SnapshotKeeper:
         self._under_way[name] = []
         self._fork(work, reply, lambda _answered: self._call_waiting((name,)))
 
-    def _keep_or_refuse(self, known: SandboxRecord, name: str, reply: Reply) -> None:
+    def _keep_or_refuse(self, known: SandboxRecord, request: KeepSnapshot, reply: Reply) -> None:
         try:
-            self.keep(known, name, reply)
+            self.keep(known, request, reply)
         except AtollError as err:
             reply(refusal(err))
 

@@ -111,7 +111,10 @@ def copy_content(old: int, new: int, check: Callable[[], None]) -> None:
 
 def _check_time(until: float | None) -> None:
     if until is not None and time.monotonic() > until:
-        raise Unavailable("copying the disk took too long")
+        raise Unavailable(
+            "copying the disk took too long: stop the sandbox first, or have its disk on XFS or "
+            "Btrfs"
+        )
 
 
 def clones(folder: Path) -> bool:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from atoll.domain.errors import Failed, NotFound, Unavailable
+from atoll.domain.errors import Failed, Invalid, NotFound, Unavailable
 from atoll.wire.http.unreadable import UNREADABLE
 from atoll.zygote.disk import image
 from atoll.zygote.disk.storage import enter_private_mounts
@@ -27,10 +27,6 @@ from atoll.zygote.disk.trees import COPY_SECONDS, CopyBounds, TreeCopy, remove_t
 from atoll.zygote.host import kernel
 from atoll.zygote.host.home import SnapshotPlaces
 from atoll.zygote.host.processes import standstill
-
-FREEZE_SECONDS = 3.0
-"""The longest time for which programs inside wait. A clone takes milliseconds; this is for a disk
-without clones, where everything is copied."""
 
 MAKING = "new-"
 """The beginning of the name of a snapshot that is being made."""
@@ -67,32 +63,46 @@ def load(places: SnapshotPlaces) -> SnapshotRecord:
         raise Failed(f"{places.record} cannot be read: {err}") from err
 
 
-def keep(source: Path, places: SnapshotPlaces, uid: int) -> Stillness:
+def keep(source: Path, places: SnapshotPlaces, uid: int, *, still_seconds: float) -> Stillness:
     """Keep the image `source`, whose files have `uid`, as a snapshot. It is whole in its place, or
     absent. Call it in a child of its own, whose mounts become private. Raises `Unavailable` where
-    that takes too long, `OSError`."""
+    programs inside would wait for longer than `still_seconds`, `OSError`."""
     with make(places) as new:
-        still = _keep_image(source, new.folder)
+        still = _keep_image(source, new.folder, still_seconds)
         size = new.image.stat().st_blocks * _BLOCK_BYTES
         new.record.write_bytes(msgspec.json.encode(SnapshotRecord(uid, size)))
     return still
 
 
-def keep_tree(source: Path, places: SnapshotPlaces, low: int, top: int | None) -> Stillness:
+def keep_tree(
+    source: Path, places: SnapshotPlaces, low: int, top: int | None, *, still_seconds: float
+) -> Stillness:
     """Keep a sandbox's files in the folder `source` as a snapshot, which belongs to whoever keeps
-    it. While they are copied the process `top` and all that descend from it stand still; None:
-    nothing runs. `low` bytes of the disk stay free. It is whole in its place, or absent. Raises
-    `Invalid`, `LimitReached`, `Unavailable`, `OSError`."""
-    seconds = COPY_SECONDS if top is None else FREEZE_SECONDS
-    began = time.monotonic()
-    copying = TreeCopy(CopyBounds(began + seconds, low))
+    it. While they are copied the process `top` and all that descend from it stand still, for
+    `still_seconds` at most; None: nothing runs. `low` bytes of the disk stay free. It is whole in
+    its place, or absent. Raises `Invalid`, `LimitReached`, `Unavailable`, `OSError`."""
+    seconds = COPY_SECONDS if top is None else still_seconds
     with make(places) as new:
+        if top is not None:
+            _try_copy(source, new.tree, CopyBounds(time.monotonic() + seconds, low))
+        began = time.monotonic()
+        copying = TreeCopy(CopyBounds(began + seconds, low))
         with contextlib.nullcontext() if top is None else standstill(top, seconds):
             copying.copy(source, new.tree)
         still = 0.0 if top is None else time.monotonic() - began
         new.record.write_bytes(msgspec.json.encode(SnapshotRecord(0, copying.size)))
         _sync(new.folder, call=kernel.sync_file_system)
     return Stillness(still)
+
+
+def _try_copy(source: Path, target: Path, bounds: CopyBounds) -> None:
+    """Copy files once while programs run, so that what takes too long is given up before they stand
+    still. Raises `Unavailable`, `LimitReached`."""
+    try:
+        with contextlib.suppress(OSError, Invalid):  # they change meanwhile
+            TreeCopy(bounds).copy(source, target)
+    finally:
+        remove_tree(target)
 
 
 @contextlib.contextmanager
@@ -135,29 +145,36 @@ def remove_unfinished(folder: Path) -> None:
         remove_tree(path)
 
 
-def _keep_image(source: Path, making: Path) -> Stillness:
+def _keep_image(source: Path, making: Path, still_seconds: float) -> Stillness:
     target = SnapshotPlaces(making).image
     held = image.hold_loop(source)
     if held is None:
         image.clone(source, target)
         return Stillness()
     try:
-        return _keep_mounted(source, target, making / "mnt", f"/dev/{held.name}")
+        with _mounted(f"/dev/{held.name}", making / "mnt") as top:
+            # What takes too long is given up before anybody waits, and what was written until now
+            # reaches the disk while nobody does.
+            image.clone(source, target, until=time.monotonic() + still_seconds)
+            target.unlink()
+            kernel.sync_file_system(top)
+            began = time.monotonic()
+            with _frozen(top, still_seconds):
+                image.clone(source, target, until=began + still_seconds)
+            return Stillness(time.monotonic() - began)
     finally:
         os.close(held.fd)
 
 
-def _keep_mounted(source: Path, target: Path, place: Path, device: str) -> Stillness:
-    """Clone an image that is mounted elsewhere: the same file system is mounted here, too, so that
-    it is frozen without a look at anything inside."""
+@contextlib.contextmanager
+def _mounted(device: str, place: Path) -> Iterator[int]:
+    """Mount an image that is mounted elsewhere here, too, so that it is frozen without a look at
+    anything inside. Yields its top directory."""
     enter_private_mounts()
     image.mount_device(device, place)
     top = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        began = time.monotonic()
-        with _frozen(top):
-            image.clone(source, target, until=began + FREEZE_SECONDS)
-        return Stillness(time.monotonic() - began)
+        yield top
     finally:
         os.close(top)
         kernel.unmount(str(place))
@@ -165,13 +182,13 @@ def _keep_mounted(source: Path, target: Path, place: Path, device: str) -> Still
 
 
 @contextlib.contextmanager
-def _frozen(top: int) -> Iterator[None]:
+def _frozen(top: int, seconds: float) -> Iterator[None]:
     """Freeze the file system of the folder `top`. Raises `Unavailable` where it did not stand still
     to the end."""
     done, end = os.pipe()
     guard = os.fork()
     if guard == 0:
-        _thaw_in_time(top, done, end)
+        _thaw_in_time(top, done, end, seconds)
     os.close(done)
     try:
         fcntl.ioctl(top, _FREEZE, 0)
@@ -184,17 +201,17 @@ def _frozen(top: int) -> Iterator[None]:
         os.waitpid(guard, 0)
     if not whole:
         raise Unavailable(
-            f"the files could not be kept within {FREEZE_SECONDS:g} s, for which whoever writes "
+            f"the files could not be kept within {seconds:g} s, for which whoever writes "
             "inside has to wait: stop the sandbox first, or have its disk on XFS or Btrfs"
         )
 
 
-def _thaw_in_time(top: int, done: int, end: int) -> None:
+def _thaw_in_time(top: int, done: int, end: int, seconds: float) -> None:
     """Thaw once the parent is done, has died, or has taken too long. Never returns."""
     try:
         os.setsid()
         os.close(end)
-        select.select([done], [], [], FREEZE_SECONDS)
+        select.select([done], [], [], seconds)
         _thaw(top)
     finally:
         os._exit(0)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from atoll.domain.errors import AtollError
+from atoll.domain.errors import AtollError, Unavailable
 from atoll.domain.ids import SandboxId, SnapshotId, spell
 from atoll.domain.snapshots.promise import SnapshotPromise
 from atoll.ports.extension import Examines, Extension, Handle, KeepsSnapshots
@@ -83,6 +83,22 @@ class KeepsSnapshotsContract(ReachableContract):
         copy = replace(self.request(), seed=name)
         async with self.reached(extension, copy) as (_, other):
             assert await other.run("cat file") == "one\n"
+        await keeper.drop_snapshot(name, "")
+
+    async def test_disk_is_kept_within_a_time_only_while_its_sandbox_runs(
+        self, extension: Extension
+    ) -> None:
+        """Find a stopped one refused where nobody is to wait, and kept where that is allowed."""
+        keeper, _ = await promised(extension)
+        name = new_name()
+        async with self.reached(extension) as (request, it):
+            await it.run("echo one > file")
+            handle = handle_of(extension, request.sandbox_id)
+            await extension.teardown(handle, keep_state=True)
+            with pytest.raises(Unavailable):
+                await keeper.keep_snapshot(handle, name, still_ms=250)
+            assert not await keeper.drop_snapshot(name, "")
+            assert (await keeper.keep_snapshot(handle, name)).size > 0
         await keeper.drop_snapshot(name, "")
 
     async def test_sandbox_that_is_unknown_has_no_disk_to_keep(self, extension: Extension) -> None:
