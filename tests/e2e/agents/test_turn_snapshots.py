@@ -138,6 +138,10 @@ def test_turn_that_ends_is_kept_with_its_files_and_the_oldest_goes(
     newest, *_, oldest = until(lambda: kept(api, sandbox), lambda found: len(found) == KEPT + 1)
     assert oldest["snapshot_id"] == named["snapshot_id"]
     assert newest["automatic"] and newest["still_ms"] <= 250
+    assert (newest["turn"]["agent"], newest["turn"]["number"]) == (AGENT, 3)
+    assert named["turn"] is None
+    printed = server.run("snapshot", "list", sandbox).stdout
+    assert f"turn 3 of {AGENT}" in printed and f"turn 2 of {AGENT}" in printed
     copy = api.create(seed={"snapshot": newest["snapshot_id"]})["sandbox_id"]
     assert api.run(copy, "cat /workspace/one") == "one 1\none 2\none 3\none 4\n"
     assert api.run(copy, "cat /workspace/two") == "two 1\ntwo 2\ntwo 3\n"

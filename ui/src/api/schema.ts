@@ -153,6 +153,15 @@ export interface components {
          */
         readonly AgentMode: "tui" | "machine";
         /**
+         * @description A turn that ended: the one with this `number`, from 1, of the agent `agent_id`, which is an
+         *     `agent`.
+         */
+        readonly AgentTurnView: {
+            readonly agent: string;
+            readonly agent_id: string;
+            readonly number: number;
+        };
+        /**
          * @description An agent. `id` is its terminal's, where it has one. `turn` tells whether it works or waits
          *     for its person, `watched` whether anything reports that; `status` what it does.
          */
@@ -3800,8 +3809,9 @@ export interface components {
         /**
          * @description A snapshot: whose disk it is, and in which state the files are. `size` is the bytes that they
          *     take, `still_ms` the time for which whoever wrote inside waited. `automatic`: the profile had it
-         *     taken. `agent` is the one whose conversation is in it. `exported`: its disk is among the
-         *     contents, too, from where another machine can bring it back.
+         *     taken, after the end of `turn` where that is one. `agent` is the one whose conversation is in
+         *     it. `exported`: its disk is among the contents, too, from where another machine can bring it
+         *     back.
          */
         readonly SnapshotView: {
             readonly agent: string | null;
@@ -3821,6 +3831,7 @@ export interface components {
             readonly snapshot_id: string;
             readonly state: components["schemas"]["SnapshotState"];
             readonly still_ms: number;
+            readonly turn: components["schemas"]["AgentTurnView"] | null;
         };
         /**
          * @description The columns that the list is sorted by. `tokens` and `traffic` are sums of both ways.

@@ -254,6 +254,8 @@ async def test_turns_of_many_agents_name_the_one_that_ended_last(atoll: World, d
         assert [one.turn for one in kept] == [
             AgentTurn("codex", "t_19", 1), AgentTurn("codex", "t_39", 2),
         ]  # fmt: skip
+        listed = (await client.get(f"/v1/snapshots?sandbox={box}")).json()["snapshots"]
+        assert listed[0]["turn"] == {"agent": "codex", "agent_id": "t_39", "number": 2}
 
 
 async def test_sandboxes_do_not_wait_for_the_disk_of_another(atoll: World, disk: Disk) -> None:

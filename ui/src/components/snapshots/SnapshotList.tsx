@@ -123,7 +123,8 @@ interface RowProps {
 
 function Row({ snapshot, busy, onRestore, onBegin, onRemove }: RowProps) {
   const now = useStore(tick);
-  const { name, size, created_at: at, agent } = snapshot;
+  const { name, size, created_at: at, agent, turn } = snapshot;
+  const after = turn === null ? null : t`after turn ${turn.number} of ${turn.agent}`;
   const acts = [
     { words: t`Restore`, label: t`Restore ${name}`, run: onRestore },
     { words: t`New sandbox`, label: t`New sandbox from ${name}`, run: onBegin },
@@ -134,7 +135,7 @@ function Row({ snapshot, busy, onRestore, onBegin, onRemove }: RowProps) {
       <span className="lines-words">
         {name}
         <span className="quiet">
-          {[age(at, now), sizeWords(size), agent].filter(Boolean).join(' · ')}
+          {[age(at, now), sizeWords(size), after ?? agent].filter(Boolean).join(' · ')}
         </span>
       </span>
       {acts.map(({ words, label, run }) => (

@@ -21,11 +21,21 @@ MemoryMode = Literal["auto", "required", "no"]
 Conversation = Literal["continue", "fresh", "none"]
 
 
+class AgentTurn(Shape):
+    """A turn that ended: the one with this `number`, from 1, of the agent `agent_id`, which is
+    an `agent`."""
+
+    agent = fields.text()
+    agent_id = fields.text()
+    number = fields.number()
+
+
 class Snapshot(Shape):
     """A snapshot: whose disk it is, and in which state the files are. `size` is the bytes that
     they take, `still_ms` the time for which whoever wrote inside waited. `automatic`: the
-    profile had it taken. `agent` is the one whose conversation is in it. `exported`: its disk is
-    among the contents, too, from where another machine can bring it back."""
+    profile had it taken, after the end of `turn` where that is one. `agent` is the one whose
+    conversation is in it. `exported`: its disk is among the contents, too, from where another
+    machine can bring it back."""
 
     snapshot_id = fields.text()
     name = fields.text()
@@ -39,6 +49,7 @@ class Snapshot(Shape):
     size = fields.number()
     still_ms = fields.number()
     automatic = fields.flag()
+    turn = fields.one(AgentTurn)
     exported = fields.flag()
     agent = fields.text()
     branches = fields.texts()

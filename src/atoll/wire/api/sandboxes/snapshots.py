@@ -42,11 +42,21 @@ class SnapshotBody(Request):
     memory: MemoryMode = MemoryMode.AUTO
 
 
+class AgentTurnView(Answer):
+    """A turn that ended: the one with this `number`, from 1, of the agent `agent_id`, which is an
+    `agent`."""
+
+    agent: str
+    agent_id: str
+    number: int
+
+
 class SnapshotView(Answer):
     """A snapshot: whose disk it is, and in which state the files are. `size` is the bytes that they
     take, `still_ms` the time for which whoever wrote inside waited. `automatic`: the profile had it
-    taken. `agent` is the one whose conversation is in it. `exported`: its disk is among the
-    contents, too, from where another machine can bring it back."""
+    taken, after the end of `turn` where that is one. `agent` is the one whose conversation is in
+    it. `exported`: its disk is among the contents, too, from where another machine can bring it
+    back."""
 
     snapshot_id: str
     name: str
@@ -60,6 +70,7 @@ class SnapshotView(Answer):
     size: int
     still_ms: int
     automatic: bool
+    turn: AgentTurnView | None
     exported: bool
     agent: str | None
     branches: list[str]

@@ -6,6 +6,7 @@ import click
 
 from atoll.client.made.sandboxes.requests import CreateBody
 from atoll.client.made.sandboxes.snapshots import (
+    AgentTurn,
     Conversation,
     SandboxSnapshots,
     Snapshot,
@@ -84,7 +85,7 @@ def list_(invocation: Invocation, name: str | None, *, as_json: bool) -> None:
     if as_json:
         show_json(page.value)
     elif page.snapshots:
-        header = ("NAME", "SANDBOX", "SIZE", "AGENT", "TAKEN", "KEPT UNTIL")
+        header = ("NAME", "SANDBOX", "SIZE", "AGENT", "AFTER", "TAKEN", "KEPT UNTIL")
         show_table(header, [_row(each) for each in page.snapshots])
     else:
         note("no snapshots: take one with `atoll snapshot SANDBOX`")
@@ -111,6 +112,7 @@ def show(invocation: Invocation, snapshot: str, *, as_json: bool) -> None:
         ("conversation", shown.agent or "-"),
         ("backend", f"{shown.extension} {shown.host}".strip()),
         ("taken", moment_with_age(shown.created_at)),
+        ("after", f"{_turn(shown.turn)} ({shown.turn.agent_id})" if shown.turn else "-"),
     )
     show_table((shown.name, ""), rows)
 
@@ -206,12 +208,17 @@ def remove(invocation: Invocation, snapshot: str, *, yes: bool) -> None:
     note(f"atoll: {snapshot} is removed")
 
 
+def _turn(turn: AgentTurn) -> str:
+    return f"turn {turn.number} of {turn.agent}"
+
+
 def _row(each: Snapshot) -> tuple[str, ...]:
     return (
         each.name,
         each.sandbox_name,
         spelled_size(each.size),
         each.agent or "-",
+        _turn(each.turn) if each.turn else "-",
         moment_with_age(each.created_at),
         moment_with_time_left(each.expires_at) if each.expires_at else "-",
     )
