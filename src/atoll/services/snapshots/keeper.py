@@ -28,6 +28,9 @@ from atoll.wire.words.sandboxes import MAX_SNAPSHOTS, MemoryMode, SnapshotMode, 
 LEADER_SECONDS: Final = 600.0
 LOOK_SECONDS: Final = 0.2
 
+MAX_REFUSALS: Final = 1000
+"""Snapshots given up since one was asked for, among which its own is looked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRequest:
@@ -50,6 +53,7 @@ class SnapshotKeeper:
     def __init__(self, ground: Ground, extensions: Mapping[str, Extension]) -> None:
         self._ground = ground
         self._extensions = extensions
+        self._making: set[SnapshotId] = set()
 
     async def take(
         self,
@@ -64,6 +68,32 @@ class SnapshotKeeper:
         disk; `LimitReached`; what the backend raises: nothing is kept then."""
         check_not_gone(sandbox, "kept as a snapshot")
         await self._examine(sandbox)
+        async with self._ground.store.read() as rows:
+            position = await rows.events.last_position()
+        snapshot_id = SnapshotId(self._ground.ids.new("snap"))
+        # The leader's look leaves it to this task, from before the row is there.
+        self._making.add(snapshot_id)
+        try:
+            made = await self._store(snapshot_id, sandbox, request, for_forks=for_forks)
+            if self._ground.leadership.leads:
+                return await self.keep(made, caller)
+        finally:
+            self._making.discard(snapshot_id)
+        return await self._await_leader(made, position)
+
+    def is_making(self, snapshot_id: SnapshotId) -> bool:
+        """Return whether a task of this process makes a snapshot now."""
+        return snapshot_id in self._making
+
+    async def _store(
+        self,
+        snapshot_id: SnapshotId,
+        sandbox: Sandbox,
+        request: SnapshotRequest,
+        *,
+        for_forks: bool,
+    ) -> Snapshot:
+        """Store that a snapshot is being made. Raises `Conflict`, `LimitReached`."""
         promise = self._promise(sandbox, request)
         now = self._ground.clock.now()
         async with self._ground.store.begin() as rows:
@@ -73,7 +103,7 @@ class SnapshotKeeper:
                 check_runs(current)
             made = snapshot_of(
                 current,
-                snapshot_id=SnapshotId(self._ground.ids.new("snap")),
+                snapshot_id=snapshot_id,
                 name=request.name,
                 disk=promise.disk,
                 now=now,
@@ -91,9 +121,7 @@ class SnapshotKeeper:
                 )
             made = replace(made, automatic=request.automatic, turn=request.turn)
             await rows.snapshots.put(made)
-        if self._ground.leadership.leads:
-            return await self.keep(made, caller)
-        return await self._await_leader(made)
+        return made
 
     async def keep(self, made: Snapshot, actor: Principal) -> Snapshot:
         """Have the backend keep a snapshot that is being made, and store that it is ready."""
@@ -177,16 +205,18 @@ class SnapshotKeeper:
             await self._note(rows, failed, "snapshot.failed", actor)
         self._announce(failed)
 
-    async def _await_leader(self, made: Snapshot) -> Snapshot:
-        """Return a snapshot once the leader has made it. Raises `Unavailable`."""
+    async def _await_leader(self, made: Snapshot, position: int) -> Snapshot:
+        """Return a snapshot once the leader has made it, with `position` of the log from before it
+        was asked for. Raises `Unavailable`."""
         clock = self._ground.clock
         until = clock.now() + timedelta(seconds=LEADER_SECONDS)
         while clock.now() < until:
             await clock.sleep_until(clock.now() + timedelta(seconds=LOOK_SECONDS))
             async with self._ground.store.read() as rows:
                 there = await rows.snapshots.get(made.id)
+                reason = None if there else await _find_refusal(rows, made, position)
             if there is None:
-                raise Unavailable("The snapshot could not be made: its events say why.")
+                raise Unavailable(f"The snapshot could not be made: {reason}.")
             if there.state is SnapshotState.READY:
                 return there
         raise Unavailable("The snapshot is still being made: list them later.")
@@ -209,3 +239,10 @@ class SnapshotKeeper:
 
     def _announce(self, snapshot: Snapshot) -> None:
         self._ground.bus.announce((sandbox_stream(snapshot.source.id),))
+
+
+async def _find_refusal(rows: Transaction, made: Snapshot, position: int) -> str:
+    """Return why the leader gave a snapshot up, after this position of the log."""
+    failed = await rows.events.after(position, MAX_REFUSALS, kinds=frozenset({"snapshot.failed"}))
+    reasons = [each.reason for each in failed if each.payload.get("snapshot_id") == made.id]
+    return reasons[0] or "no reason is known" if reasons else "it was removed meanwhile"

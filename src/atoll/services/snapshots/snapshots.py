@@ -138,7 +138,7 @@ class SnapshotUpkeep:
 
     async def _see_to(self, snapshot: Snapshot) -> None:
         if snapshot.state is SnapshotState.MAKING and not self._is_interrupted(snapshot):
-            if self._ground.leadership.shared:
+            if self._ground.leadership.shared and not self._keeper.is_making(snapshot.id):
                 await self._keeper.keep(snapshot, SYSTEM)
             return
         if not await self._is_wanted(snapshot):

@@ -18,6 +18,7 @@ from atoll.domain.sandboxes.reported import AGENTS, ReportedAgent
 from atoll.domain.snapshots.turns import TURN_STILL_MS, AgentTurn
 from atoll.ports import Handle
 from atoll.ports.extension import KeptDisk
+from atoll.services.ground import SoleLeader
 from atoll.services.snapshots.snapshots import SnapshotUpkeep
 from atoll.services.snapshots.turns import TurnSnapshots
 from atoll.wire.contract.agents import StatusRecord
@@ -331,3 +332,29 @@ async def test_replica_that_makes_it_keeps_nobody_waiting_for_longer(
         again = replace(ready, state=SnapshotState.MAKING)
         await atoll.services.snapshots.turns._keeper.keep(again, SYSTEM)
         assert disk.asked == [TURN_STILL_MS] * 2
+
+
+class SharedLeader(SoleLeader):
+    """The leader of several control planes."""
+
+    shared = True
+
+
+async def test_leader_of_several_leaves_what_it_is_making_to_the_task_that_does(
+    atoll: World, disk: Disk
+) -> None:
+    keeper = atoll.services.snapshots.turns._keeper
+    shared = replace(atoll.ground, leadership=SharedLeader())
+    async with client_of(atoll.url, atoll.token) as client:
+        box = await keeping(client, {"on": ["turn"]})
+        await look(atoll)
+        await report(atoll, box, 1)
+        disk.held.clear()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(look(atoll))
+            await disk.began.wait()
+            await SnapshotUpkeep(shared, keeper, None).look()
+            assert len(disk.asked) == 1
+            disk.held.set()
+        (snapshot,) = await names(client, box)
+        assert not keeper.is_making(SnapshotId(snapshot))
