@@ -115,9 +115,11 @@ class TerminalClient:
         await self.until(lambda client: words in client.output, seconds)
 
     async def type(self, keys: bytes) -> None:
-        """Send keystrokes over the live connection."""
-        await self.until(lambda client: client._socket is not None)
-        assert self._socket is not None
+        """Send keystrokes over the live connection, once there is one. Raises
+        `ConnectionResetError` when there is none any more."""
+        await self.until(lambda one: one._socket is not None or one.closed in FINAL_CLOSES)
+        if self._socket is None:
+            raise ConnectionResetError(f"{self.client}: close {self.closed}")
         await self._socket.send_bytes(keys)
 
     @property

@@ -166,7 +166,8 @@ class Caller:
             while seen not in client.output and client.closed not in FINAL:
                 starts = client.starts
                 if starts:
-                    await client.type(typed)
+                    with suppress(ConnectionResetError):
+                        await client.type(typed)
                 news = partial(_has_news, seen=seen, starts=starts)
                 await client.until(news, SECONDS / 2)
         if seen not in client.output:
@@ -201,16 +202,18 @@ class Caller:
         await self.act(box, "start")
 
     async def renew(self, box: Box) -> str:
-        """Start a sandbox anew, whether it runs or not, with a terminal. Returns when it ends."""
-        with suppress(Refused):
-            await self.act(box, "stop")
-        told = await self.act(box, "start")
-        await self.open_terminal(box)
+        """Start a sandbox that expired, with a terminal; leave one that runs as it is. Returns when
+        it ends."""
+        told = await self.call("GET", f"/v1/sandboxes/{box.id}")
+        if told["state"] == "expired":
+            told = await self.act(box, "start")
+            with suppress(Refused):
+                await self.open_terminal(box)
         return str(told["expires_at"])
 
-    async def extend(self, box: Box) -> None:
+    async def extend(self, box: Box, seconds: int = 1) -> None:
         """Give it more time, to live or to be kept."""
-        await self.call("POST", f"/v1/sandboxes/{box.id}/extend_ttl", json={"ttl": 1})
+        await self.call("POST", f"/v1/sandboxes/{box.id}/extend_ttl", json={"ttl": seconds})
 
     def seconds_until(self, moment: str) -> float:
         """Return how far off a time of the API's is."""
