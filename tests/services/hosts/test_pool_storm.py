@@ -58,10 +58,10 @@ class Watch:
 
     def see_provision(self, request: Provision, waiting: Provision | None) -> None:
         """Look at a sandbox that is about to be made of what waits."""
-        if waiting is None:
-            return
         if request.sandbox_id in self.building:
             self.faults.append(f"{request.sandbox_id} was given while it was built")
+        if waiting is None:
+            return
         if wall_of(waiting.profile) != wall_of(request.profile):
             self.faults.append(f"{request.sandbox_id} has another shape")
         self.given[request.sandbox_id] += 1
