@@ -76,6 +76,26 @@ def keep(rig: ZygoteRig, sandbox: str, name: str) -> SnapshotKept:
     return kept
 
 
+@pytest.mark.parametrize("seconds", [None, 60])
+def test_snapshot_of_a_sandbox_that_is_being_started_waits_for_the_start(
+    rig: ZygoteRig, seconds: int | None
+) -> None:
+    write(rig, rig.start("sb_started", env=ENV), "before")
+    rig.ask(wire.Stop("sb_started"))
+    again = wire.Start("sb_started", 1, "box", env=ENV, maintenance_seconds=seconds)
+    with rig.connect() as link:
+        link.send(wire.encode_request(7, again))
+        link.send(wire.encode_request(8, KeepSnapshot("sb_started", "snap_started")))
+        answers: dict[int, wire.Answer] = {}
+        while len(answers) < 2:
+            came = wire.decode_answer(link.recv(wire.MAX_MESSAGE_BYTES))
+            answers[came.number] = came.answer
+    assert isinstance(answers[7], wire.Started)
+    assert isinstance(answers[8], SnapshotKept), answers[8]
+    copy = rig.start("sb_copy", env=ENV, seed="snap_started")
+    assert read(rig, copy) == "before"
+
+
 def test_sandboxes_begin_as_a_snapshot_of_a_running_one_and_are_apart(rig: ZygoteRig) -> None:
     first = rig.start("sb_first", env=ENV)
     write(rig, first, "before")

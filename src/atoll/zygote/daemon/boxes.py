@@ -364,8 +364,8 @@ class Boxes:
             self._begin_stop(entry)
 
     def keep_snapshot(self, request: KeepSnapshot, reply: Reply) -> None:
-        """Answer `SnapshotKept` once the sandbox's disk is kept as it is now; a stop under way ends
-        first. Raises `NotFound`, `Unavailable`, `Invalid`."""
+        """Answer `SnapshotKept` once the sandbox's disk is kept as it is now; a start or a stop
+        under way ends first. Raises `NotFound`, `Unavailable`, `Invalid`."""
         sandbox_id = request.sandbox_id
         entry = self._entries.get(sandbox_id)
         known = self.kept.get(sandbox_id) if entry is None else entry.record
@@ -380,7 +380,8 @@ class Boxes:
         if entry is not None and entry.phase is Phase.STOPPING:
             entry.after_stop.append(again)
         elif entry is not None and entry.phase is Phase.STARTING:
-            raise Unavailable(f"sandbox {sandbox_id} is being started: try again in a moment")
+            # It may be a maintenance start, of which who keeps a snapshot knows nothing.
+            entry.start_waiters.append(lambda _answer: again())
         else:
             self.snapshots.keep(known, request, reply)
 
