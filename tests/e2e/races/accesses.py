@@ -65,7 +65,7 @@ class Box:
 
 
 READY = "/v1/sandboxes?wait=ready&timeout=240"
-CALLS_A_MINUTE, MINUTE = 50, 61.0
+CALLS_AT_ONCE, CALLS_A_MINUTE, MINUTE = 8, 50, 61.0
 _CALLS: deque[float] = deque()
 """When the tool was called: all tests are one caller, who may call it 60 times a minute."""
 
@@ -80,6 +80,7 @@ class Caller:
     session: aiohttp.ClientSession
     outcomes: Counter[str] = field(default_factory=Counter)
     number: int = 0
+    tools: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CALLS_AT_ONCE))
 
     async def call(self, method: str, path: str, **more: Any) -> Any:
         """Return what the API answers: JSON, or the text of another body. Raises `Refused`."""
@@ -183,11 +184,11 @@ class Caller:
 
     async def use_tool(self, box: Box) -> None:
         """Call the tool that runs a command, by MCP."""
-        _CALLS.append(asyncio.get_running_loop().time())
         tool, arguments = "atoll.exec", {"sandbox": box.id, "command": LOOK}
         body = body_of(MODERN, "tools/call", name=tool, arguments=arguments)
         headers = headers_of(MODERN, "tools/call", tool)
-        answer = await self.call("POST", "/mcp", json=body, headers=headers)
+        async with self.tools:
+            answer = await self.call("POST", "/mcp", json=body, headers=headers)
         text = answer if isinstance(answer, str) else json.dumps(answer)
         if box.whole.split()[0] in text:
             return
@@ -229,14 +230,16 @@ class Caller:
         await self.call("POST", f"/v1/sandboxes/{copy}/destroy?wait=true")
         await self.call("DELETE", f"/v1/snapshots/{taken['snapshot_id']}")
 
-    @property
     def accesses(self) -> tuple[Access, ...]:
-        """Return every kind of access. A tool is called as often as one caller may."""
+        """Return every kind of access; a tool's call as often as one caller may make it."""
         now = asyncio.get_running_loop().time()
         while _CALLS and now - _CALLS[0] > MINUTE:
             _CALLS.popleft()
         plain = (self.execute, self.read, self.attach, self.preview)
-        return plain if len(_CALLS) >= CALLS_A_MINUTE else (*plain, self.use_tool)
+        if len(_CALLS) >= CALLS_A_MINUTE:
+            return plain
+        _CALLS.append(now)
+        return (*plain, self.use_tool)
 
     async def at(
         self,

@@ -77,7 +77,7 @@ async def race(
 ) -> None:
     """Have an end come beside every kind of access, each a moment before or after it; beside them
     it is kept as a snapshot, as often as `keeps` says."""
-    accesses = (*caller.accesses, *((caller.keep,) if dice.random() < keeps else ()))
+    accesses = (*caller.accesses(), *((caller.keep,) if dice.random() < keeps else ()))
     first, last = SPREAD
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(_act_in(-first, end))
@@ -110,7 +110,7 @@ async def test_access_as_it_falls_asleep(caller: Caller, count: int) -> None:
         box = know(caller, await caller.make(profile="drowsy"))
         for _ in range(rounds):
             async with asyncio.TaskGroup() as tasks:
-                for access in dice.sample(caller.accesses, k=dice.randint(1, 3)):
+                for access in dice.sample(caller.accesses(), k=dice.randint(1, 3)):
                     # About as nobody has used it for so long.
                     delay = IDLE_SECONDS + dice.uniform(-0.15, 0.25)
                     tasks.create_task(caller.at(delay, access, box, may=frozenset({NOBODY})))
@@ -155,7 +155,7 @@ async def test_access_and_extension_as_its_time_is_over(caller: Caller, count: i
             left = caller.seconds_until(await caller.renew(box))
             more = dice.choice((caller.start, caller.extend, caller.keep))
             async with asyncio.TaskGroup() as tasks:
-                for access in (*caller.accesses, more):
+                for access in (*caller.accesses(), more):
                     delay = left + dice.uniform(-0.1, 0.2)
                     tasks.create_task(caller.at(delay, access, box, may=ENDED_OR_STARTED))
                 tasks.create_task(look_at(box, left + dice.uniform(-0.1, 0.4)))
