@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.extensions.in_memory import FailurePoint
+from atoll.adapters.extensions.in_memory import FailurePoint, InMemory
 from atoll.domain.errors import AtollError, Failed, Invalid, LimitReached, NotFound, Unavailable
 from atoll.domain.hosts.host import LOCAL_HOST, Capacity
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId, SnapshotId
@@ -19,6 +19,7 @@ from atoll.domain.sandboxes.project import SandboxProject
 from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox, SandboxRepo
 from atoll.domain.snapshots.prebuild import prebuild_of
 from atoll.domain.snapshots.snapshot import snapshot_of
+from atoll.ports import Handle, Provision
 from atoll.services.hosts.pool_upkeep import AFTER_FAILURE, LOOK_AGAIN, PoolServices
 from atoll.services.hosts.pools import PoolReport
 from atoll.services.lifecycle.pools import take_pooled
@@ -189,6 +190,29 @@ async def test_what_fails_a_look_of_its_backend_ends(tmp_path: Path) -> None:
         own.scene.extension.fail(FailurePoint.BUILD_POOLED, Failed("its init does not answer"))
         assert (await own.looked()).ready == 2
         assert first not in {each.id for each in await own.pooled()}
+        assert own.waiting() == {each.id for each in await own.pooled()}
+
+
+async def test_look_at_what_was_taken_and_destroyed_meanwhile_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = InMemory.build_pooled
+    async with kept(tmp_path) as own:
+        await own.filled(PoolSize(1, 1))
+        waiting = (await own.pooled())[0].id
+
+        async def build_late(self: InMemory, request: Provision) -> Handle:
+            monkeypatch.setattr(InMemory, "build_pooled", build)
+            taken = await own.create(name="one")
+            assert taken.id == waiting == request.sandbox_id
+            await own.scene.sandboxes.destroy(LOCAL_PERSON, taken.id)
+            await own.scene.sandboxes.wait(LOCAL_PERSON, taken.id, settled=True)
+            return await build(self, request)
+
+        monkeypatch.setattr(InMemory, "build_pooled", build_late)
+        own.scene.clock.turn(LOOK_AGAIN.total_seconds())
+        assert (await own.looked()).ready == 1
+        assert not own.scene.extension.kept(waiting)
         assert own.waiting() == {each.id for each in await own.pooled()}
 
 

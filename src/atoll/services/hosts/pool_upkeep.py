@@ -42,6 +42,8 @@ STARTS_LAST: Final = timedelta(seconds=10)
 AT_ONCE: Final = 2
 """Environments that are built at the same time."""
 
+GONE: Final = frozenset({State.DESTROYING, State.DESTROYED})
+
 _log = structlog.get_logger(__name__)
 
 
@@ -138,9 +140,19 @@ class PoolUpkeep:
         asked = replace(placed, id=pooled.id, profile=pooled.profile, host=pooled.host)
         try:
             await self._backends.build(asked)
+            await self._end_unknown(pooled)
         except AtollError as error:
             _log.warning("pooled_sandbox_failed", id=pooled.id, reason=error.message)
             await self._end_all((pooled,))
+
+    async def _end_unknown(self, pooled: PooledSandbox) -> None:
+        """End what a look built anew although it was taken, and its sandbox destroyed, meanwhile:
+        nothing knows of it."""
+        async with self._ground.store.read() as rows:
+            there = await rows.pooled.get(pooled.id)
+            sandbox = await rows.sandboxes.get(pooled.id)
+        if there is None and (sandbox is None or sandbox.state in GONE):
+            await self._backends.end(pooled)
 
     async def _build(self, pool: Pool, placed: Sandbox) -> bool:
         """Build one environment; returns whether it is ready."""
