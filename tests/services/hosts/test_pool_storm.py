@@ -179,7 +179,7 @@ class Storm:
 @pytest.mark.parametrize(
     "count",
     [
-        pytest.param(60, id="some"),
+        pytest.param(30, id="some"),
         pytest.param(CLAIMS, id="many", marks=[pytest.mark.slow, pytest.mark.timeout(7200)]),
     ],
 )

@@ -164,7 +164,7 @@ def place() -> Iterator[Path]:
 @pytest.mark.parametrize(
     "count",
     [
-        pytest.param(12, id="some"),
+        pytest.param(6, id="some"),
         pytest.param(CLAIMS, id="many", marks=[pytest.mark.slow, pytest.mark.timeout(7200)]),
     ],
 )
