@@ -8,9 +8,10 @@ from typing import TypeVar
 import pytest
 
 from atoll.domain.errors import Conflict, Unavailable
-from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.sandboxes.sandbox import RUNNING, CreateSandbox, Sandbox
 from atoll.ports import Channel
+from atoll.services.lifecycle.directory import FRESH_SECONDS, SandboxLookup
 from atoll.wire.contract.call import Query, RuntimeCall
 from atoll.wire.contract.execs import ExecBody, stream_exec
 from atoll.wire.contract.files import pack_files
@@ -204,6 +205,28 @@ async def test_port_of_a_sandbox_that_sleeps_meanwhile_is_opened_in_the_next_run
         opens_nothing(s, made, sleep)
         await dial(s, made)
         assert (await s.sandboxes.get(LOCAL_PERSON, made.id)).state in RUNNING
+
+
+@pytest.mark.parametrize("meanwhile", [stop, destroy])
+async def test_sandbox_that_ends_while_it_is_read_is_not_known_as_it_was(
+    monkeypatch: pytest.MonkeyPatch, meanwhile: Act
+) -> None:
+    async with scene() as s:
+        made = await s.ready()
+        s.clock.turn(FRESH_SECONDS + 1)
+        get = SandboxLookup.get
+
+        async def get_late(self: SandboxLookup, caller: Principal, ref: str) -> Sandbox:
+            found = await get(self, caller, ref)
+            monkeypatch.setattr(SandboxLookup, "get", get)
+            await meanwhile(s, made)
+            return found
+
+        monkeypatch.setattr(SandboxLookup, "get", get_late)
+        await s.access.runtime(LOCAL_PERSON, made.id)
+        with pytest.raises(Conflict) as error:
+            await s.access.runtime(LOCAL_PERSON, made.id)
+        assert error.value.code == "not_running"
 
 
 async def test_read_of_a_sandbox_that_wakes_waits_for_it() -> None:

@@ -58,6 +58,16 @@ class Directory:
             return None
         return entry.sandbox
 
+    def renew(self, sandbox: Sandbox, before: Sandbox | None) -> None:
+        """Store a sandbox that was read from the store. One that was put here since then is newer:
+        `before` is what was here as the read began."""
+        if self.known_by(sandbox.id) is before:
+            self.put(sandbox)
+
+    def latest(self, org_id: OrgId, owner: PrincipalId, ref: str) -> Sandbox | None:
+        """Return the entry for `ref`, an id or one of the owner's names, however old."""
+        return self.known_by(self._names.get((org_id, owner, ref), SandboxId(ref)))
+
     def known_by(self, sandbox_id: SandboxId) -> Sandbox | None:
         """Return a sandbox's last known state, however old."""
         entry = self._entries.get(sandbox_id)
@@ -97,8 +107,9 @@ class SandboxLookup:
         sandbox = self._directory.find(caller.org_id, caller.id, ref)
         outdated = self._leadership.shared and sandbox is not None and sandbox.state not in RUNNING
         if sandbox is None or outdated or not may_see(caller, sandbox):
+            before = self._directory.latest(caller.org_id, caller.id, ref)
             sandbox = await self.get(caller, ref)
-            self._directory.put(sandbox)
+            self._directory.renew(sandbox, before)
         return sandbox
 
     async def refresh(self, sandbox: Sandbox) -> Sandbox:
