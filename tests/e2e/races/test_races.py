@@ -27,7 +27,9 @@ from tests.e2e.races.lanes import (
 )
 from tests.peers.api import Api
 
-IDLE_SECONDS = 1
+IDLE_SECONDS = 2
+"""More than passes between two requests of one tool's call on a busy machine."""
+
 LIFE_SECONDS, HALF_HOUR = 8, 1800
 DROWSY = f"""\
 id: profile.drowsy
