@@ -37,6 +37,7 @@ from bench.walls.docker_peer import docker_peer
 from bench.walls.docker_wall import docker_wall
 from bench.walls.link import link
 from bench.walls.pools import pools
+from bench.walls.prebuilds import prebuilds
 from bench.walls.route import route
 from bench.walls.snapshots import snapshots
 from bench.workers.workers import workers
@@ -201,6 +202,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "sleep": sleep,
     "pools": pools,
     "snapshots": snapshots,
+    "prebuilds": prebuilds,
     "agent": agent,
     "restart": restart,
     "broker": broker,

@@ -31,7 +31,7 @@ def snapshots() -> None:
     """Snapshots of a sandbox that writes, and forks of it, beside a sparse copy of its disk."""
     _measure("the home's own disk", None)
     if shutil.which("mkfs.xfs"):
-        with _shared_blocks() as disk:
+        with shared_blocks() as disk:
             _measure("a disk that shares blocks (XFS)", disk)
     else:
         print("  no mkfs.xfs here: a disk that shares blocks was not measured")
@@ -107,7 +107,7 @@ def _copy(image: Path) -> float:
 
 
 @contextmanager
-def _shared_blocks() -> Iterator[Path]:
+def shared_blocks() -> Iterator[Path]:
     """Yield the folder of an XFS file system in a sparse file."""
     with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
         image, place = Path(folder) / "image", Path(folder) / "disk"
