@@ -6,13 +6,20 @@ from datetime import timedelta
 import pytest
 
 from atoll.domain.errors import Conflict
+from atoll.domain.ids import SnapshotId
 from atoll.domain.sandboxes.reported import ReportedAgent
-from atoll.domain.snapshots.snapshot import check_runs
-from atoll.domain.snapshots.turns import AgentTurn, count_turns, find_ended_turn, find_last_turn
+from atoll.domain.snapshots.snapshot import check_runs, snapshot_of
+from atoll.domain.snapshots.turns import (
+    TURN_STILL_MS,
+    AgentTurn,
+    count_turns,
+    find_ended_turn,
+    find_last_turn,
+)
 from atoll.testing import samples
 from atoll.testing.samples import NOW
 from atoll.wire.contract.agents import StatusRecord
-from atoll.wire.words.sandboxes import State
+from atoll.wire.words.sandboxes import DiskPromise, State
 
 EARLIER = (NOW - timedelta(minutes=5)).isoformat()
 
@@ -61,3 +68,13 @@ def test_turn_is_kept_only_while_its_sandbox_runs(state: State) -> None:
     check_runs(replace(sandbox, state=State.READY))
     with pytest.raises(Conflict):
         check_runs(replace(sandbox, state=state))
+
+
+def test_only_for_a_turn_nobody_waits_for_longer_than_its_bound() -> None:
+    source = replace(samples.sandbox("box"), state=State.STOPPED, ready_at=NOW)
+    plain = snapshot_of(
+        source, snapshot_id=SnapshotId("snap_a"), name=None, disk=DiskPromise.QUIESCED, now=NOW
+    )
+    assert plain.longest_still_ms is None
+    turn = AgentTurn("codex", "t_one", 1)
+    assert replace(plain, turn=turn).longest_still_ms == TURN_STILL_MS
