@@ -2,11 +2,13 @@
 link is."""
 
 import asyncio
+from typing import Literal
 
 import pytest
 from playwright.async_api import Page, expect
 
 from atoll.testing.server import TestServer
+from tests.e2e.page.test_axe import AXE, Survey
 from tests.e2e.page.test_people import guest, person
 from tests.e2e.page.test_real_page import LINK, Terminal
 from tests.peers.api import Api
@@ -67,7 +69,21 @@ async def _write(ann: Page, carl: Page) -> None:
     await side.get_by_role("textbox").fill("looks right")
     await side.get_by_role("textbox").press("Control+Enter")
     await expect(side.locator(".comment")).to_contain_text("guest Carl")
+    await _holds_to_axe(carl)
     await side.get_by_role("button", name="Close").click()
+
+
+async def _holds_to_axe(carl: Page) -> None:
+    """A guest's canvas with comments beside it, in light and in dark colours."""
+    if not AXE.exists():
+        return
+    await carl.evaluate(AXE.read_text())
+    survey = Survey(carl, "guest")
+    schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+    for scheme in schemes:
+        await carl.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        await survey.check(f"a guest's canvas, {scheme}")
+    assert not survey.found, "\n".join(survey.found)
 
 
 async def _type(hers: Terminal, his: Terminal) -> None:

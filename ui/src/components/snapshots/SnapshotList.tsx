@@ -138,18 +138,20 @@ function Row({ snapshot, busy, onRestore, onBegin, onRemove }: RowProps) {
           {[age(at, now), sizeWords(size), after ?? agent].filter(Boolean).join(' · ')}
         </span>
       </span>
-      {acts.map(({ words, label, run }) => (
-        <button
-          key={label}
-          type="button"
-          className="button button-small"
-          aria-label={label}
-          disabled={busy}
-          onClick={run}
-        >
-          {words}
-        </button>
-      ))}
+      <span className="lines-acts">
+        {acts.map(({ words, label, run }) => (
+          <button
+            key={label}
+            type="button"
+            className="button button-small"
+            aria-label={label}
+            disabled={busy}
+            onClick={run}
+          >
+            {words}
+          </button>
+        ))}
+      </span>
     </li>
   );
 }

@@ -17,6 +17,7 @@ from tests.peers.browsers import CALM
 
 from ..open_page import begin_sandbox, sandbox_menu
 from ..scripted import TICKET, ScriptedServer, at
+from ..test_composer import ISSUE, PASTE
 from ..test_home import HOME, Home
 from ..test_review import REVIEWED, answer
 
@@ -103,6 +104,15 @@ async def tasks(found: BothColours, server: ScriptedServer) -> None:
     for summary in await page.locator("form summary").all():
         await summary.click()
     await found.check("composer unfolded")
+    await page.route("**/v1/forges/issues?*", lambda route: route.fulfill(json=ISSUE))
+    await page.get_by_label("What is to be done").evaluate(PASTE, ISSUE["url"])
+    chip = page.get_by_role("button", name="Task: Issue 12")
+    await found.check("composer with an issue")
+    await chip.click()
+    await page.get_by_role("button", name="Take it out").focus()
+    await found.check("what an issue asks for")
+    await page.get_by_role("button", name="Take it out").click()
+    await expect(chip).to_have_count(0)
     await expect(page.get_by_text("The same task, several agents")).to_be_visible()
 
 
