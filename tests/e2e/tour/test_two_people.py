@@ -273,7 +273,7 @@ async def merged(ada: Seat, bob: Seat) -> None:
     page, hand = ada.page, ada.hand
     await expect(ada.item("todo")).to_contain_text("Done")
     await hand.within(ada.item("todo"), "Pull")
-    dialog = page.get_by_role("dialog", name="Bring")
+    dialog = page.get_by_role("dialog", name="Pull from")
     await hand.write(dialog.get_by_label("Branch of your repository"), "main")
     await hand.press(dialog.get_by_role("button", name="Pull into my checkout"))
     await expect(dialog.get_by_role("list", name="Pulls")).to_contain_text("in your checkout")
