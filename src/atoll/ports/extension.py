@@ -211,8 +211,9 @@ class ExtensionSetup:
     `folder` is a directory of the extension's own, which no sandbox can reach (None: it comes with
     Atoll and has its places). `uid` is the user that its code runs as: not root where Atoll was
     started by root, and without a way back to it. `zygote` is the socket where sandboxes with our
-    own wall are asked for, where there is one. A process that writes 0 to `machines_fd` counts no
-    more to the memory of the control plane; None where nothing bounds that."""
+    own wall are asked for, where there is one. `contents_shared` says that other servers have the
+    contents of this one. A process that writes 0 to `machines_fd` counts no more to the memory of
+    the control plane; None where nothing bounds that."""
 
     home: Path
     tag: str
@@ -225,6 +226,7 @@ class ExtensionSetup:
     folder: Path | None = None
     uid: int = field(default_factory=os.geteuid)
     machines_fd: int | None = None
+    contents_shared: bool = False
 
     @property
     def zygote(self) -> Path | None:

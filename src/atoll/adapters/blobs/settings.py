@@ -44,6 +44,11 @@ class BlobSettings:
             self._check_bucket(self.bucket)
 
     @property
+    def shared(self) -> bool:
+        """Whether other servers can have the same contents."""
+        return self.content_store is not None
+
+    @property
     def bucket(self) -> str | None:
         """The name of the bucket, None where contents lie in a folder of this machine."""
         store = self.content_store or ""

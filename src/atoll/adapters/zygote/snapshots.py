@@ -1,5 +1,7 @@
 """Snapshots of sandboxes whose disks the zygote has, whoever builds their walls."""
 
+from dataclasses import replace
+
 from atoll.adapters.zygote.link import ZygoteLink
 from atoll.domain.errors import Failed
 from atoll.domain.ids import SnapshotId
@@ -15,11 +17,14 @@ KEEP_SECONDS = 600.0
 _OF_DISKS, _OF_FOLDERS = SnapshotPromise(DiskPromise.QUIESCED), SnapshotPromise(DiskPromise.CRASH)
 
 
-def promise_of(report: Reported | None, *, folders: bool = False) -> SnapshotPromise | None:
+def promise_of(
+    report: Reported | None, *, folders: bool = False, shared: bool = False
+) -> SnapshotPromise | None:
     """Return what a zygote promises of snapshots, with `folders` also of files in plain folders;
-    None where it keeps none, or was not asked yet."""
+    None where it keeps none, or was not asked yet. Disks go to other hosts by contents that are
+    `shared` with them."""
     if report is not None and report.snapshots:
-        return _OF_DISKS
+        return replace(_OF_DISKS, cross_host=shared)
     return _OF_FOLDERS if report is not None and report.folder_snapshots and folders else None
 
 

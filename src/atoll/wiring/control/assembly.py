@@ -235,6 +235,7 @@ def _extension_setup(
         hosts=hosts_in(store),
         keys=VendorKeys(store, vault).find,
         machines_fd=settings.machines_fd,
+        contents_shared=settings.contents.shared,
     )
 
 

@@ -24,5 +24,6 @@ def make(setup: ExtensionSetup) -> Docker:
             builds=options.builds,
             broker=setup.upstreams,
             agents=setup.agents,
+            contents_shared=setup.contents_shared,
         )
     )

@@ -91,6 +91,7 @@ class Settings:
     broker: tuple[tuple[str, str], ...] = ()
     agents: tuple[wire.Agent, ...] = ()
     installation: str = ""
+    contents_shared: bool = False
 
 
 @dataclass(slots=True)
@@ -135,7 +136,7 @@ class Docker(ZygoteSnapshots):
             fetches_images=True,
             ignores=(*IGNORED, *self._unkept()),
             abilities=frozenset({KEEP_SNAPSHOTS}),
-            snapshots=promise_of(self._link.reported),
+            snapshots=promise_of(self._link.reported, shared=self.settings.contents_shared),
         )
 
     async def examine(self) -> None:

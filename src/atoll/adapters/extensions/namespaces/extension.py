@@ -59,6 +59,7 @@ class Settings:
     broker: tuple[tuple[str, str], ...] = ()
     agents: tuple[wire.Agent, ...] = ()
     trees: Trees | None = None
+    contents_shared: bool = False
 
 
 @dataclass(slots=True)
@@ -84,7 +85,7 @@ class Namespaces(ZygoteSnapshots):
             isolation=IsolationLevel.CONTAINER,
             ignores=() if report is None else tuple(unkept_fields(report)),
             abilities=frozenset({KEEP_SNAPSHOTS, KEEP_POOLS}),
-            snapshots=promise_of(report, folders=True),
+            snapshots=promise_of(report, folders=True, shared=self.settings.contents_shared),
             pools=report is not None and report.root,
         )
 
@@ -225,6 +226,7 @@ def make(setup: ExtensionSetup) -> Namespaces:
             broker=setup.upstreams,
             agents=setup.agents,
             trees=FoundTrees(setup.home / "images"),
+            contents_shared=setup.contents_shared,
         )
     )
 

@@ -4,7 +4,9 @@ Subclass `KeepsSnapshotsContract` beside `ReachableContract`, with the same fixt
 """
 
 import os
-from dataclasses import replace
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -25,6 +27,23 @@ CHECK = (
     "print(base.execute('pragma integrity_check').fetchone()[0],"
     " base.execute('select count(*) > 0 from rows').fetchone()[0])"
 )
+
+
+VARIED = (
+    "mkdir deep; echo one > file; chmod 640 file; ln file hard; ln -s ../file deep/link;"
+    "truncate -s 4M holes; printf end >> holes; mkfifo pipe; chmod 1777 deep"
+)
+LISTED = (
+    "find . -printf '%p %y %m %n %s %l %b %u %T@\\n' | sort; sha256sum file holes; echo $(id -un)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherHost:
+    """Another host: an extension there, and what brings a snapshot's disk to it."""
+
+    extension: Extension
+    bring: Callable[[SnapshotId], Awaitable[None]]
 
 
 class KeepsSnapshotsContract(ReachableContract):
@@ -100,6 +119,32 @@ class KeepsSnapshotsContract(ReachableContract):
             assert not await keeper.drop_snapshot(name, "")
             assert (await keeper.keep_snapshot(handle, name)).size > 0
         await keeper.drop_snapshot(name, "")
+
+    @asynccontextmanager
+    async def other_host(self) -> AsyncIterator[OtherHost]:
+        """Yield another host of an extension that promises `cross_host`. Override it there."""
+        raise NotImplementedError("it promises cross_host: yield another host")
+        yield
+
+    async def test_other_host_begins_as_it_once_it_came_there(self, extension: Extension) -> None:
+        """Find the same files there, and nothing before the disk came. Without the promise there is
+        no such host."""
+        keeper, promise = await promised(extension)
+        if not promise.cross_host:
+            pytest.skip("does not promise another host")
+        name = new_name()
+        async with self.other_host() as other:
+            async with self.reached(extension) as (request, it):
+                before = await it.run(f"{VARIED}; {LISTED}")
+                await keeper.keep_snapshot(handle_of(extension, request.sandbox_id), name)
+            with pytest.raises(AtollError):
+                await other.extension.provision(replace(self.request(), seed=name))
+            await other.bring(name)
+            # What was made of it here is no matter of the other host.
+            await keeper.drop_snapshot(name, "")
+            copy = replace(self.request(), seed=name)
+            async with self.reached(other.extension, copy) as (_, there):
+                assert await there.run(LISTED) == before
 
     async def test_sandbox_that_is_unknown_has_no_disk_to_keep(self, extension: Extension) -> None:
         """Find a keeping of nothing refused."""

@@ -40,7 +40,7 @@ async def open_contents(settings: BlobSettings, home: Path, stack: AsyncExitStac
     folder = home / "imports"
     await asyncio.to_thread(_empty, folder)
     blobs = await _open_blobs(settings, home)
-    return ContentPorts(blobs, disks, folder, settings.content_store is not None)
+    return ContentPorts(blobs, disks, folder, settings.shared)
 
 
 def _empty(folder: Path) -> None:
