@@ -33,6 +33,7 @@ from bench.status import status
 from bench.terminal_memory import terminal_memory
 from bench.terminals import terminals
 from bench.tools.mcp import mcp
+from bench.walls.contents import contents
 from bench.walls.docker_peer import docker_peer
 from bench.walls.docker_wall import docker_wall
 from bench.walls.link import link
@@ -203,6 +204,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "pools": pools,
     "snapshots": snapshots,
     "prebuilds": prebuilds,
+    "contents": contents,
     "agent": agent,
     "restart": restart,
     "broker": broker,

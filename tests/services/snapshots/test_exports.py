@@ -200,6 +200,24 @@ async def test_export_stands_whose_copy_cannot_be_removed_now(
             await s.exports.export(LOCAL_PERSON, "one")
 
 
+async def test_export_stores_what_the_last_one_of_the_sandbox_has_not(tmp_path: Path) -> None:
+    async with exporting(tmp_path) as s:
+        first = await s.exports.export(LOCAL_PERSON, "one")
+        later = replace(s.snapshot, id=SnapshotId("snap_2"), name="two")
+        async with s.place.store.begin() as rows:
+            await rows.snapshots.put(later)
+        (s.disks.kept / later.id).write_bytes(changed(DATA, len(DATA) // 2))
+        second = await s.exports.export(LOCAL_PERSON, "two")
+        assert first.export is not None and second.export is not None
+        assert second.export.stored < first.export.stored / 10
+        # The one that it builds upon may go.
+        await SnapshotKeeper(s.ground, {}).drop(first, LOCAL_PERSON)
+        await s.place.contents.collect()
+        s.place.clock.turn(2 * 3600)
+        await s.place.contents.collect()
+        assert (await s.exports.verify(LOCAL_PERSON, "two")).is_whole
+
+
 async def test_second_export_waits_for_the_first_and_stores_nothing(tmp_path: Path) -> None:
     async with exporting(tmp_path) as s:
         stored, go_on = asyncio.Event(), asyncio.Event()

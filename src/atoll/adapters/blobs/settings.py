@@ -45,7 +45,7 @@ class BlobSettings:
 
     @property
     def shared(self) -> bool:
-        """Whether other servers can have the same contents."""
+        """True where other servers can have the same contents."""
         return self.content_store is not None
 
     @property

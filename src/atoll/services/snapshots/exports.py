@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import structlog
 
-from atoll.domain.contents.content import Content, Verification
+from atoll.domain.contents.content import Content, ContentId, Verification
 from atoll.domain.errors import AtollError, NotFound
 from atoll.domain.ids import SnapshotId
+from atoll.domain.paging import PageQuery
 from atoll.domain.people.principal import Principal
 from atoll.domain.snapshots.snapshot import (
     Snapshot,
@@ -24,6 +25,7 @@ from atoll.ports.contents.snapshot_disks import SnapshotDisks
 from atoll.services.contents.disk_returns import DiskPlaces, DiskReturns
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.snapshots import find_snapshot
+from atoll.wire.words.sandboxes import MAX_SNAPSHOTS
 
 _log = structlog.get_logger(__name__)
 
@@ -71,10 +73,23 @@ class SnapshotExports:
                 export = SnapshotExport(content.id, disk.uid, content.stored, content.made_at)
                 made.append(await _note_export(rows, snapshot.id, export))
 
-            await places.contents.keep(snapshot.org_id, disk.path, then=settle)
+            base = await self._base_of(snapshot)
+            await places.contents.keep(snapshot.org_id, disk.path, base, then=settle)
         finally:
             await _end_loan(places.disks, snapshot.id)
         return made[0]
+
+    async def _base_of(self, snapshot: Snapshot) -> ContentId | None:
+        """Return the content of the newest export of the same sandbox, which has most of it."""
+        async with self._ground.store.read() as rows:
+            page = await rows.snapshots.page(
+                snapshot.org_id,
+                snapshot.owner,
+                PageQuery(MAX_SNAPSHOTS),
+                sandbox_id=snapshot.source.id,
+            )
+        exports = (other.export for other in page.rows if other.export is not None)
+        return next((export.content for export in exports), None)
 
     async def _find(self, caller: Principal, ref: str) -> Snapshot:
         async with self._ground.store.read() as rows:
