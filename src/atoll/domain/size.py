@@ -1,6 +1,7 @@
 """Sizes in bytes: units, and sizes as text for people."""
 
 MIB = 2**20
+GIB = 2**30
 
 
 def spelled_size(size: int) -> str:

@@ -103,3 +103,24 @@ async def test_tables_of_another_program_are_not_taken_for_ours(tmp_path: Path) 
         with pytest.raises(Exception, match=re.escape("table tokens already exists")):
             await opened(tmp_path / "a.db")
         assert link.execute("SELECT name FROM sqlite_master").fetchall() == [("tokens",)]
+
+
+async def test_snapshots_of_an_earlier_revision_have_the_size_that_they_say(tmp_path: Path) -> None:
+    path = tmp_path / "atoll.db"
+    engine = sa.create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        schema._migrate(connection, "0048")
+    engine.dispose()
+    columns = "id, org_id, owner, sandbox_id, name, scope, kind, state, created_us, body"
+    rows = [("one", '{"size": 5000000000}'), ("two", '{"size": 7}'), ("three", "{}")]
+    with closing(sqlite3.connect(path, isolation_level=None)) as link:
+        for name, body in rows:
+            link.execute(
+                f"INSERT INTO snapshots ({columns}) "
+                "VALUES (?, 'o', 'p', 's', 'n', 'session', 'own', 'ready', 1, ?)",
+                (name, body),
+            )
+    await opened(path)
+    with closing(sqlite3.connect(path)) as link:
+        sizes = dict(link.execute("SELECT id, size FROM snapshots"))
+    assert sizes == {"one": 5_000_000_000, "two": 7, "three": 0}

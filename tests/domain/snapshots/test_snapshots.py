@@ -6,7 +6,7 @@ import pytest
 
 from atoll.domain.agents.resumable import RunningAgent
 from atoll.domain.contents.content import ContentId
-from atoll.domain.errors import Conflict, Forbidden, Invalid
+from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached
 from atoll.domain.ids import PERSONAL_ORG, OrgId, SandboxId, SnapshotId
 from atoll.domain.people.capability import EVERY_CAPABILITY
 from atoll.domain.people.principal import Principal, TokenAccess
@@ -19,12 +19,14 @@ from atoll.domain.sandboxes.sandbox import (
     SeedRequest,
     SetupMetadata,
 )
+from atoll.domain.size import GIB
 from atoll.domain.snapshots.beginning import as_seeded, continued, host_for, seeded_request
 from atoll.domain.snapshots.promise import SnapshotPromise, check_promise
 from atoll.domain.snapshots.snapshot import (
     Prebuild,
     Snapshot,
     SnapshotExport,
+    check_disk_bound,
     check_exportable,
     check_fits,
     check_may_remove,
@@ -280,3 +282,20 @@ def test_export_of_a_snapshot_is_where_it_was_stored() -> None:
     with pytest.raises(Conflict) as caught:
         exported(snapshot(source()))
     assert caught.value.code == "not_exported"
+
+
+@pytest.mark.parametrize(("used", "most"), [(0, 1), (9, 10), (10**15, 0)])
+def test_snapshots_below_the_bound_of_an_organization_pass(used: int, most: int) -> None:
+    check_disk_bound(used, most, None)
+
+
+@pytest.mark.parametrize("used", [3 * GIB, 3 * GIB + 1])
+def test_refusal_says_what_is_used_of_what_and_how_to_go_on(used: int) -> None:
+    with pytest.raises(LimitReached) as caught:
+        check_disk_bound(used, 3 * GIB, replace(snapshot(), name="old", size=GIB))
+    assert caught.value.message == (
+        "The snapshots of this organization take 3.0 GiB of 3.0 GiB, which is the most "
+        "(max_snapshot_gb): `atoll snapshot rm old` frees 1.0 GiB."
+    )
+    with pytest.raises(LimitReached, match="ask its owners to remove some of theirs"):
+        check_disk_bound(used, 3 * GIB, None)

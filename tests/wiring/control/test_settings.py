@@ -61,6 +61,7 @@ EVERYTHING = {
     "max_sandboxes": 7,
     "max_working": 3,
     "max_pooled": 40,
+    "max_snapshot_gb": 30,
     "quota_defaults": {"cpu": "2", "memory": "1Gi"},
     "requests_per_minute": 600,
     "mount_roots": ["/srv"],
@@ -129,6 +130,7 @@ def test_every_setting_reaches_the_sections_that_declare_it(tmp_path: Path) -> N
     own = found.services
     assert (own.admission.max_sandboxes, own.admission.mount_roots) == (7, ("/srv",))
     assert (own.admission.max_working, own.admission.max_pooled) == (3, 40)
+    assert own.admission.max_snapshot_gb == 30
     assert own.admission.require_isolation is IsolationLevel.CONTAINER
     assert own.provisioning.require_isolation is IsolationLevel.CONTAINER
     assert own.admission.allow_loopback_remotes
@@ -339,6 +341,7 @@ def test_setting_counts_in_the_file_by_variable_and_by_flag_in_this_order(
         ("max_sandboxes = 0", "max_sandboxes must be at least 1"),
         ("max_working = -1", "max_working must be at least 0"),
         ("max_pooled = -1", "max_pooled must be at least 0"),
+        ("max_snapshot_gb = -1", "max_snapshot_gb must be at least 0"),
         (
             "quota_defaults = {sandboxes = 1}",
             "quota_defaults: default limits are of cpu, memory and",

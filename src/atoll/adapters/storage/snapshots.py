@@ -27,6 +27,7 @@ snapshots = Table(
     Column("state", Text, nullable=False),
     Column("created_us", BigInteger, nullable=False),
     Column("expires_us", BigInteger),
+    Column("size", BigInteger, nullable=False, server_default="0"),
     Column("body", Text, nullable=False),
     Index("snapshots_by_age", "org_id", "created_us", "id"),
     Index("snapshots_by_sandbox", "sandbox_id"),
@@ -55,6 +56,7 @@ class SqlSnapshotRows(SqlOwnedRecords[Snapshot, SnapshotId], SnapshotRows):
             "state": snapshot.state.value,
             "created_us": to_us(snapshot.created_at),
             "expires_us": None if snapshot.expires_at is None else to_us(snapshot.expires_at),
+            "size": snapshot.size,
         },
         order=(snapshots.c.created_us, snapshots.c.id),
     )
@@ -76,6 +78,23 @@ class SqlSnapshotRows(SqlOwnedRecords[Snapshot, SnapshotId], SnapshotRows):
             table.org_id == org_id, table.owner == owner, table.kind == "own"
         )
         return (await self._connection.execute(query)).scalar_one()
+
+    async def disk_use(self, org_id: OrgId) -> int:
+        """See the port."""
+        table = snapshots.c
+        query = select(func.coalesce(func.sum(table.size), 0)).where(table.org_id == org_id)
+        # The sum of PostgreSQL is a Decimal.
+        return int((await self._connection.execute(query)).scalar_one())
+
+    async def largest(self, org_id: OrgId, owner: PrincipalId) -> Snapshot | None:
+        """See the port."""
+        table = snapshots.c
+        rows = await self._all(
+            *(table.org_id == org_id, table.owner == owner, table.size > 0),
+            table.kind.not_in(_HIDDEN),
+            order=(table.size.desc(), table.id),
+        )
+        return rows[0] if rows else None
 
     async def page(
         self,

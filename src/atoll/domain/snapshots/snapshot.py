@@ -4,13 +4,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from atoll.domain.contents.content import ContentId
-from atoll.domain.errors import Conflict, Forbidden, Invalid
+from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId, SnapshotId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandboxes.naming import read_name
 from atoll.domain.sandboxes.project import forget_prebuild
 from atoll.domain.sandboxes.sandbox import RUNNING, Attachment, Sandbox, keeps_files
+from atoll.domain.size import spelled_size
 from atoll.domain.snapshots.turns import TURN_STILL_MS, AgentTurn
 from atoll.wire.words.sandboxes import DiskPromise, Scope, SnapshotState
 
@@ -180,6 +181,23 @@ def check_exportable(snapshot: Snapshot) -> None:
             f"Snapshot {snapshot.name} is {snapshot.state}: only one that is ready, and stays, can "
             "be exported."
         )
+
+
+def check_disk_bound(used: int, most: int, largest: Snapshot | None) -> None:
+    """Check that snapshots of an organization, which take `used` bytes, take less than `most`; 0 is
+    no bound. Raises `LimitReached`, which names the `largest` that the person could remove."""
+    if most == 0 or used < most:
+        return
+    advice = (
+        "ask its owners to remove some of theirs"
+        if largest is None
+        else f"`atoll snapshot rm {largest.name}` frees {spelled_size(largest.size)}"
+    )
+    raise LimitReached(
+        f"The snapshots of this organization take {spelled_size(used)} of {spelled_size(most)}, "
+        f"which is the most (max_snapshot_gb): {advice}.",
+        code="limit_reached",
+    )
 
 
 def check_usable(caller: Principal, snapshot: Snapshot) -> None:

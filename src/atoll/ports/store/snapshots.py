@@ -20,6 +20,15 @@ class SnapshotRows(OwnedRecords[Snapshot, SnapshotId], Protocol):
         """Return how many a person has taken, without those of forks, profiles and set-ups."""
         ...
 
+    async def disk_use(self, org_id: OrgId) -> int:
+        """Return the bytes that all snapshots of an organization take, of every kind; one that is
+        being made counts once it is ready."""
+        ...
+
+    async def largest(self, org_id: OrgId, owner: PrincipalId) -> Snapshot | None:
+        """Return a person's snapshot that takes the most bytes, of those that lists show."""
+        ...
+
     async def page(
         self,
         org_id: OrgId,

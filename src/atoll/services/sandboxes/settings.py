@@ -15,6 +15,7 @@ class AdmissionSettings:
 
     `max_sandboxes`: the limit of each owner; counts all that are neither destroying nor destroyed.
     `max_pooled`: what all pools may hold together.
+    `max_snapshot_gb`: what all snapshots of an organization may take, in GiB; 0 is no bound.
     `max_working`: a further task of an owner waits while so many are at work; 0 is no bound.
     `quota_defaults`: limits of a sandbox where a quota counts them and its profile names none;
     memory and storage as the wall gives them anyway.
@@ -26,6 +27,7 @@ class AdmissionSettings:
     max_sandboxes: int = 50
     max_working: int = 0
     max_pooled: int = 200
+    max_snapshot_gb: int = 500
     quota_defaults: dict[str, int | float | str] = field(
         default_factory=lambda: {"cpu": "1", "memory": "4Gi", "storage": "10Gi"}
     )
@@ -38,6 +40,8 @@ class AdmissionSettings:
             raise Invalid("max_sandboxes must be at least 1", field="max_sandboxes")
         if self.max_pooled < 0:
             raise Invalid("max_pooled must be at least 0", field="max_pooled")
+        if self.max_snapshot_gb < 0:
+            raise Invalid("max_snapshot_gb must be at least 0", field="max_snapshot_gb")
         if self.max_working < 0:
             raise Invalid("max_working must be at least 0", field="max_working")
         for folder in self.mount_roots:

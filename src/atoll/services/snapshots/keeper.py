@@ -15,7 +15,13 @@ from atoll.domain.ids import SnapshotId
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.sandboxes.sandbox import Sandbox, check_not_gone
 from atoll.domain.snapshots.promise import SnapshotPromise, check_promise
-from atoll.domain.snapshots.snapshot import Prebuild, Snapshot, check_runs, snapshot_of
+from atoll.domain.snapshots.snapshot import (
+    Prebuild,
+    Snapshot,
+    check_disk_bound,
+    check_runs,
+    snapshot_of,
+)
 from atoll.domain.snapshots.turns import AgentTurn
 from atoll.ports import Extension, Transaction
 from atoll.ports.extension import KEEP_SNAPSHOTS, Examines, KeepsSnapshots, KeptDisk
@@ -50,10 +56,14 @@ class SnapshotRequest:
 class SnapshotKeeper:
     """Keeper of snapshots, for callers who may."""
 
-    def __init__(self, ground: Ground, extensions: Mapping[str, Extension]) -> None:
+    def __init__(
+        self, ground: Ground, extensions: Mapping[str, Extension], *, most_bytes: int = 0
+    ) -> None:
+        """`most_bytes`: what all snapshots of an organization may take; 0 is no bound."""
         self._ground = ground
         self._extensions = extensions
         self._making: set[SnapshotId] = set()
+        self._most_bytes = most_bytes
 
     async def take(
         self,
@@ -111,15 +121,8 @@ class SnapshotKeeper:
                 for_forks=for_forks,
                 prebuild=request.prebuild,
             )
-            held = await rows.snapshots.count(made.org_id, made.owner)
-            bounded = not (for_forks or request.automatic or request.prebuild)
-            if held >= MAX_SNAPSHOTS and bounded:
-                raise LimitReached(
-                    f"{held} snapshots are kept for this person, which is the most: remove one "
-                    "(`atoll snapshot rm`)",
-                    code="limit_reached",
-                )
             made = replace(made, automatic=request.automatic, turn=request.turn)
+            await self._check_bounds(rows, made)
             await rows.snapshots.put(made)
         return made
 
@@ -165,6 +168,21 @@ class SnapshotKeeper:
             if promise is not None:
                 promises[name] = promise
         return promises
+
+    async def _check_bounds(self, rows: Transaction, made: Snapshot) -> None:
+        """Check that a snapshot may be made beside those that are there. The bytes that those under
+        way will take are not known: they may pass the bound. Raises `LimitReached`."""
+        by_itself = made.forks is not None or made.automatic or made.prebuild is not None
+        count = await rows.snapshots.count(made.org_id, made.owner)
+        if count >= MAX_SNAPSHOTS and not by_itself:
+            raise LimitReached(
+                f"{count} snapshots are kept for this person, which is the most: remove one "
+                "(`atoll snapshot rm`)",
+                code="limit_reached",
+            )
+        used = await rows.snapshots.disk_use(made.org_id)
+        largest = await rows.snapshots.largest(made.org_id, made.owner)
+        check_disk_bound(used, self._most_bytes, largest)
 
     def _promise(self, sandbox: Sandbox, request: SnapshotRequest) -> SnapshotPromise:
         backend, promises = sandbox.profile.extension, self.promises()

@@ -66,6 +66,7 @@ _TEXTS = {
 }
 _NUMBERS = {
     *("port", "max_sandboxes", "max_working", "max_pooled", "requests_per_minute"),
+    "max_snapshot_gb",
     *("kept_days", "event_days", "events_per_sandbox", "audit_days", "away_seconds"),
     "worker_event_days",
     "database_connections",

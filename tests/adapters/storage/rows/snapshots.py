@@ -76,6 +76,33 @@ async def check_snapshots_are_listed_for_those_who_may_see_them(store: Store) ->
         assert await rows.snapshots.of(PERSONAL_ORG, OWNER) == [own, newer, hidden, again]
 
 
+async def check_bytes_are_those_of_an_organizations_snapshots(store: Store) -> None:
+    """Those of every kind, as last stored, beyond what 32 bits hold; nothing of another's."""
+    many = 3 << 40
+    use = Prebuild("k" * 64, "example.org/o/r", "d" * 64, NOW)
+    small, large = snapshot("small", 1, size=1), snapshot("large", 2, size=many)
+    fork = snapshot("fork", 3, size=2 * many, forks=())
+    prebuild = snapshot("setup", 4, size=4 * many, prebuild=use)
+    theirs = snapshot("theirs", 5, size=5 * many, owner=OTHER)
+    foreign = snapshot("foreign", 6, size=8 * many, org_id=OrgId("other"))
+    making = snapshot("making", 7, state=SnapshotState.MAKING)
+    async with store.begin() as rows:
+        assert await rows.snapshots.disk_use(PERSONAL_ORG) == 0
+        for each in (small, fork, prebuild, theirs, foreign, making):
+            await rows.snapshots.put(each)
+        await rows.snapshots.put(replace(large, size=0, state=SnapshotState.MAKING))
+        await rows.snapshots.put(large)
+    async with store.read() as rows:
+        assert await rows.snapshots.disk_use(PERSONAL_ORG) == 12 * many + 1
+        assert await rows.snapshots.disk_use(OrgId("other")) == 8 * many
+        assert await rows.snapshots.disk_use(OrgId("none")) == 0
+        assert await rows.snapshots.largest(PERSONAL_ORG, OWNER) == large
+        assert await rows.snapshots.largest(OrgId("none"), OWNER) is None
+    async with store.begin() as rows:
+        await rows.snapshots.remove(large.id)
+        assert await rows.snapshots.largest(PERSONAL_ORG, OWNER) == small
+
+
 async def check_prebuilds_are_hidden_and_found_by_their_person(store: Store) -> None:
     """No list and no name shows a snapshot of a set-up; its person's are found together."""
     use = Prebuild("k" * 64, "example.org/o/r", "d" * 64, NOW)

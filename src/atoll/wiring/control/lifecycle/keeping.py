@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from atoll.domain.size import GIB
 from atoll.ports import Extension
 from atoll.services.ground import Ground
 from atoll.services.provisioning.steps.prebuild import Prebuilding, PrebuiltTrees
+from atoll.services.settings import ServiceSettings
 from atoll.services.snapshots.keeper import SnapshotKeeper
 from atoll.services.snapshots.prebuilds import Prebuilds
 
@@ -21,10 +23,13 @@ class Keeping:
 
 
 def build_keeping(
-    ground: Ground, extensions: Mapping[str, Extension], trees: PrebuiltTrees | None
+    ground: Ground,
+    extensions: Mapping[str, Extension],
+    trees: PrebuiltTrees | None,
+    settings: ServiceSettings,
 ) -> Keeping:
     """Return what keeps disks, and what begins as them."""
-    keeper = SnapshotKeeper(ground, extensions)
+    keeper = SnapshotKeeper(ground, extensions, most_bytes=settings.admission.max_snapshot_gb * GIB)
     if trees is None:
         return Keeping(keeper)
     prebuilds = Prebuilds(ground, keeper, trees)

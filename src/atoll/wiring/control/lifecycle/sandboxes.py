@@ -194,7 +194,7 @@ def build_sandboxes(
     provisioning = build_provisioning(ground, ports, cycle, preparation, settings.provisioning)
     own, lead = cycle.runners.own, cycle.runners.lead
     maintenance = Maintenance(provisioning, clock, lead)
-    keeping = build_keeping(ground, ports.extensions, preparation.prebuilt_trees)
+    keeping = build_keeping(ground, ports.extensions, preparation.prebuilt_trees, settings)
     bring_up = build_bring_up(ground, ports, cycle, preparation, provisioning, keeping.prebuilding)
     reconciler = build_reconciler(ground, cycle, provisioning, bring_up, maintenance=maintenance)
     remote = RemoteMaintenance(ground, maintenance, runtimes, runner=own, leading=lead)
