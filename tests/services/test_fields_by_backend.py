@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from atoll.adapters.extensions.docker import extension as docker
-from atoll.adapters.extensions.docker.container import body
+from atoll.adapters.extensions.docker.container import body, plan_of
 from atoll.adapters.extensions.docker.engine import Info
 from atoll.adapters.extensions.docker.extension import Docker
 from atoll.adapters.extensions.docker.extension import Settings as DockerSettings
@@ -118,8 +118,9 @@ def _of_docker(request: Provision) -> object:
     image = ResolvedImage("sha256:1")
     folders = tuple(f"/h/mounts/{number}" for number, _ in enumerate(request.host_mounts))
     awaited = msgspec.structs.replace(AWAITED, folders=folders)
-    plan = DOCKER._plan(request, image, awaited, info=Info())
-    return msgspec.to_builtins(DOCKER._start(request, image)), json.loads(body(plan))
+    plan = plan_of(request, image, awaited, info=Info(), labels=(), pooled=False)
+    start = DOCKER._start(request, image, pooled=False)
+    return msgspec.to_builtins(start), json.loads(body(plan))
 
 
 def _of_docker_unbound(request: Provision) -> object:

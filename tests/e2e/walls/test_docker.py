@@ -200,6 +200,38 @@ def test_folder_of_the_host_is_shown_as_it_was_asked_for(
     assert not (tmp_path / "in" / "n").exists()
 
 
+def test_new_takes_a_container_that_waits(
+    server: TestServer, api: Api, daemon: DockerDaemon, repository: Path
+) -> None:
+    pool = "/v1/pools/small"
+    api.call("PUT", pool, json={"min": 1, "max": 1})
+    try:
+        until(lambda: api.call("GET", pool), lambda told: told["ready"] == 1)
+        (waiting,) = daemon.containers()
+        made = server.run(
+            *("new", ".", "work", "--profile", "small", "--name", "taken", "--detach"),
+            *("--memory", "256M", "--env", "WHO=somebody"),
+            cwd=repository,
+        )
+        assert made.returncode == 0, made.stdout + made.stderr
+        sandbox = api.sandbox("taken")["sandbox_id"]
+        assert waiting.endswith(sandbox)
+        line = "cat README.md; hostname; cat /etc/hostname; echo $WHO; touch /.atoll/repos/x"
+        assert api.run(sandbox, f"{line} || echo refused") == (
+            "# project\ntaken\ntaken\nsomebody\nrefused\n"
+        )
+        bounds = daemon.run("inspect", "-f", "{{.HostConfig.Memory}}", waiting)
+        assert int(bounds) == 256 * 2**20
+        until(lambda: api.call("GET", pool), lambda told: told["ready"] == 1)
+        (other,) = set(daemon.containers()) - {waiting}
+        daemon.run("kill", other)
+        until(lambda: set(daemon.containers()), lambda names: other not in names)
+        until(lambda: api.call("GET", pool), lambda told: told["ready"] == 1)
+    finally:
+        api.client.delete(pool)
+    until(lambda: len(daemon.containers()), lambda count: count == 1)
+
+
 def test_files_go_in_and_out_of_a_container(api: Api) -> None:
     sandbox = api.create()["sandbox_id"]
     path = f"/v1/sandboxes/{sandbox}/files"

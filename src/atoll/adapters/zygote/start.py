@@ -1,13 +1,14 @@
 """Parts of a start request that every wall of the zygote shares.
 
-What only one wall knows (limits, roots, seccomp) stays with that wall: walls never import each
-other.
+What only one wall knows (roots, seccomp) stays with that wall: walls never import each other.
 """
 
 import re
 
 import msgspec
 
+from atoll.domain.profile.profile import Profile
+from atoll.domain.size import MIB
 from atoll.domain.tools.rule import chosen_setup
 from atoll.ports.extension import Provision
 from atoll.wire.zygote import messages as wire
@@ -22,6 +23,26 @@ def hostname(name: str) -> str:
     """Return a sandbox's name as a host name (RFC 1123): letters, digits and hyphens."""
     words = _NOT_IN_HOSTNAMES.sub("-", name).strip("-")
     return words[:MAX_HOSTNAME].strip("-") or "sandbox"
+
+
+def limits_of(profile: Profile, *, bounded_elsewhere: bool = False) -> wire.Limits:
+    """Return what a profile bounds; where it says nothing, the zygote's defaults hold. Memory,
+    processors and processes may be `bounded_elsewhere`."""
+    resources, size = profile.resources, profile.resources.workspace_mb
+    limits = wire.Limits(
+        ptys=resources.ptys,
+        workspace_bytes=None if size is None else size * MIB,
+        files=resources.files,
+        netlink=profile.network.netlink,
+    )
+    if bounded_elsewhere:
+        return limits
+    return msgspec.structs.replace(
+        limits,
+        memory_bytes=None if resources.memory_mb is None else resources.memory_mb * MIB,
+        cpu_millis=None if resources.cpu is None else int(resources.cpu * 1000),
+        pids=resources.pids,
+    )
 
 
 def agents_of(

@@ -67,6 +67,12 @@ def init_options(
     )
 
 
+LATE_PLACES = ("/.atoll/repos", "/opt/atoll/agents")
+"""The folders of repositories and of agents' layers, which reach a pooled sandbox late."""
+
+LATE_PLACE_BYTES = 64 * 1024
+"""The size of one: there are mount points in it, and nothing else."""
+
 SOCKET_BYTES = 64 * MIB
 """The bytes that wait in sockets on the loopback.
 

@@ -270,8 +270,9 @@ class Box(msgspec.Struct, frozen=True):
     """A sandbox as the zygote knows it.
 
     `socket` is the runtime's, `host_uid` the owner of its files on the host. `live` false: only its
-    state is kept. `maintenance`: it was started only to read that. `link` is the socket for streams
-    to another machine, `backend` the extension whose machine that is, `data` what it had kept.
+    state is kept. `maintenance`: it was started only to read that. `pooled`: it waits for a
+    request. `link` is the socket for streams to another machine, `backend` the extension whose
+    machine that is, `data` what it had kept.
     """
 
     sandbox_id: str
@@ -288,6 +289,7 @@ class Box(msgspec.Struct, frozen=True):
     link: str = ""
     backend: str = ""
     data: tuple[tuple[str, str], ...] = ()
+    pooled: bool = False
 
 
 class Awaited(msgspec.Struct, frozen=True, tag_field="answer", tag="awaited"):

@@ -25,6 +25,7 @@ def box_answer(host: HostResources, known: SandboxRecord, entry: SandboxEntry | 
         link=str(host.home.box(known.sandbox_id).link) if known.wall == "link" else "",
         backend=known.backend,
         data=known.data,
+        pooled=known.pooled,
     )
 
 

@@ -188,10 +188,8 @@ class Boxes:
         fits = fits_shape(self.host, request, shape)
         if entry.phase is Phase.STOPPING:
             entry.after_stop.append(lambda: self._start_or_refuse(order, reply))
-        elif fits and request.pooled and entry.phase is Phase.RUNNING:
-            reply(wire.Started(self._answer(entry.record), attached=True))
         elif fits and request.pooled:
-            entry.start_waiters.append(reply)
+            self._join_start(entry, order, reply)
         elif entry.phase is Phase.STARTING:
             entry.start_waiters.append(lambda _answer: self._start_or_refuse(order, reply))
         elif fits and self._assign(entry, request):

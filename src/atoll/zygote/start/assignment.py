@@ -19,6 +19,7 @@ from atoll.zygote.records import record
 from atoll.zygote.records.entry import SandboxEntry
 from atoll.zygote.start.endpoint import RuntimeEndpoint, open_endpoint
 from atoll.zygote.start.identity import write_names
+from atoll.zygote.start.rendezvous import write_host_name
 from atoll.zygote.stop.teardown import has_ended
 from atoll.zygote.wall.cgroups import caps
 from atoll.zygote.wall.late_views import attach_views, is_late
@@ -53,12 +54,16 @@ def assign(host: HostResources, entry: SandboxEntry, request: Start) -> record.S
         group=former if moves else "",
         pooled=False,
     )
-    host.groups.make(former, caps(request.limits))
     init = entry.inside_pidfds[0]
     _set_host_name(init, request.hostname)
     late = tuple(view for view in request.views if is_late(view))
     attach_views(init, late, top=host.home.root, uid=entry.record.sandbox_uid)
-    write_names(ours, request)
+    if named.wall == "container":
+        # Its engine bounds it.
+        write_host_name(ours.etc, request.hostname)
+    else:
+        host.groups.make(former, caps(request.limits))
+        write_names(ours, request)
     record.save(ours.record, named)
     endpoint = open_endpoint(host, theirs)
     try:

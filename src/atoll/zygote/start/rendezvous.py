@@ -18,11 +18,13 @@ from atoll.domain.interior.identity import MACHINE_ID, machine_id_text
 from atoll.domain.wall.interior import HOME
 from atoll.wire.zygote.messages import Start
 from atoll.zygote.host import kernel
+from atoll.zygote.host.home import traversal_mode
 from atoll.zygote.host.owned_socket import listen, peer_credentials
 from atoll.zygote.wall.wall import await_ready
 
 READY_SECONDS = 10.0
 _WRITTEN = ("resolv.conf", "nsswitch.conf", "gitconfig")
+_FILE_MODE = 0o644
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class ConnectedInit:
 
 def open_rendezvous(path: Path, uid: int) -> socket.socket:
     """Return a listening SEQPACKET socket that only `uid` and root may connect to."""
+    path.parent.mkdir(mode=traversal_mode(), parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     return listen(str(path), uid, socket.SOCK_SEQPACKET, backlog=1)
 
@@ -114,11 +117,18 @@ def write_etc(folder: Path, start: Start, *, uid: int) -> None:
         f"agent:x:{uid}:{uid}:agent:{HOME}:/bin/sh\n"
         "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
         "group": f"root:x:0:\ntty:x:5:\nagent:x:{uid}:\nnogroup:x:65534:\n",
-        "hosts": hosts_text(start.hostname),
-        "hostname": start.hostname + "\n",
         MACHINE_ID: machine_id_text(start.sandbox_id),
     }
     for name, text in texts.items():
         (folder / name).parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         (folder / name).write_text(text)
-        (folder / name).chmod(0o644)
+        (folder / name).chmod(_FILE_MODE)
+    write_host_name(folder, start.hostname)
+
+
+def write_host_name(folder: Path, name: str) -> None:
+    """Write the files that hold the host name, into the very files that are mounted inside, if they
+    are."""
+    for path, text in ((folder / "hosts", hosts_text(name)), (folder / "hostname", f"{name}\n")):
+        path.write_text(text)
+        path.chmod(_FILE_MODE)

@@ -14,14 +14,21 @@ from atoll.domain.files.host_mount import HostMount
 from atoll.domain.interior.etc import ROOT_LINKS
 from atoll.domain.interior.identity import MACHINE_ID, OWN_RUN
 from atoll.domain.size import MIB
-from atoll.domain.wall.interior import BARE_BYTES, HOME, MASKED, SCRATCH, init_options
+from atoll.domain.wall.interior import (
+    BARE_BYTES,
+    HOME,
+    LATE_PLACE_BYTES,
+    LATE_PLACES,
+    MASKED,
+    SCRATCH,
+    init_options,
+)
 from atoll.inside.program import INSIDE_INIT
 from atoll.wire.words.walls import WORKSPACE
 from atoll.zygote.disk.host_mounts import host_mount_argv
 from atoll.zygote.disk.host_root import files_over_usr
 from atoll.zygote.disk.roots import Root, root_argv
 from atoll.zygote.host.home import BoxPlaces
-from atoll.zygote.wall.late_views import LATE_PLACE_BYTES, LATE_PLACES
 
 CONTROL_FD, SECCOMP_FD, INFO_FD = 3, 4, 5
 """Descriptors of the new process; of these only CONTROL_FD stays open inside."""

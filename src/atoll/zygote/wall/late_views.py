@@ -9,15 +9,10 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
+from atoll.domain.wall.interior import LATE_PLACES
 from atoll.wire.zygote.messages import View
 from atoll.zygote.disk.safe_open import open_below
 from atoll.zygote.host import kernel
-
-LATE_PLACES = ("/.atoll/repos", "/opt/atoll/agents")
-"""The folders of repositories and of agents' layers."""
-
-LATE_PLACE_BYTES = 64 * 1024
-"""The size of one: there are mount points in it, and nothing else."""
 
 _READ_ONLY = kernel.MOUNT_ATTR_RDONLY | kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV
 

@@ -7,18 +7,37 @@ are those of `domain.wall.interior`, so an agent finds what it finds behind bubb
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from platform import machine
 
 import msgspec
 
+from atoll.adapters.extensions.docker.engine import Info
 from atoll.adapters.extensions.docker.images import ResolvedImage
+from atoll.adapters.extensions.docker.limits import find_cpu_millis
+from atoll.adapters.extensions.docker.seccomp_profile import profile_for
+from atoll.adapters.zygote.start import hostname
 from atoll.domain.agents.registry import AGENT_STATE
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import HostMount, below_any
 from atoll.domain.interior.etc import AGENT_FILES
 from atoll.domain.interior.identity import MACHINE_ID, OWN_RUN
+from atoll.domain.profile.profile import Profile
 from atoll.domain.size import MIB
-from atoll.domain.wall.interior import BARE_BYTES, HOME, MASKED, SCRATCH, init_options
-from atoll.ports.extension import Mount
+from atoll.domain.wall.interior import (
+    BARE_BYTES,
+    DEFAULT_FILES,
+    DEFAULT_MEMORY_BYTES,
+    DEFAULT_NETLINK,
+    DEFAULT_PIDS,
+    HOME,
+    LATE_PLACE_BYTES,
+    LATE_PLACES,
+    MASKED,
+    SCRATCH,
+    init_options,
+)
+from atoll.ports.extension import Mount, Provision
+from atoll.wire.words.sandboxes import Access
 from atoll.wire.words.walls import WORKSPACE
 from atoll.wire.zygote.messages import Awaited
 
@@ -59,7 +78,8 @@ READ_ONLY_PATHS = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sys
 
 @dataclass(frozen=True, slots=True)
 class ContainerPlan:
-    """A container to be made. `memory_bytes` bounds memory and swap together."""
+    """A container to be made. `memory_bytes` bounds memory and swap together. One that is `pooled`
+    has places for what is mounted once a request takes it."""
 
     image: ResolvedImage
     awaited: Awaited
@@ -75,6 +95,7 @@ class ContainerPlan:
     views: tuple[Mount, ...] = ()
     host_mounts: tuple[HostMount, ...] = ()
     bare: bool = False
+    pooled: bool = False
 
 
 class _EngineNames(msgspec.Struct, rename="pascal", frozen=True):
@@ -127,6 +148,15 @@ class _Host(_EngineNames, frozen=True, omit_defaults=True):
     restart_policy: dict[str, str] = {}
 
 
+class _Bounds(_EngineNames, frozen=True, omit_defaults=True):
+    """The limits that a container's engine changes while it runs."""
+
+    memory: int
+    memory_swap: int
+    pids_limit: int
+    nano_cpus: int | None = None
+
+
 class _Container(_EngineNames, frozen=True):
     image: str
     hostname: str
@@ -138,6 +168,45 @@ class _Container(_EngineNames, frozen=True):
     working_dir: str = "/"
     network_disabled: bool = True
     healthcheck: _NoHealthcheck = _NoHealthcheck()
+
+
+def bounds(profile: Profile, info: Info) -> bytes:
+    """Return the JSON of `POST /containers/{id}/update` for the sandbox of a profile."""
+    memory, cpu = _memory_bytes(profile), find_cpu_millis(profile.resources.cpu, info)
+    return msgspec.json.encode(_Bounds(memory, memory, _pids(profile), _nano_cpus(cpu)))
+
+
+def plan_of(
+    request: Provision,
+    image: ResolvedImage,
+    awaited: Awaited,
+    *,
+    info: Info,
+    labels: tuple[tuple[str, str], ...],
+    pooled: bool,
+) -> ContainerPlan:
+    """Return the container of a request; a daemon that gave `info` makes it. That of a pool is
+    bounded anew by `bounds` when a request takes it, which cannot lift a limit of processors: it
+    has none before."""
+    profile = request.profile
+    netlink, access = profile.network.netlink, profile.workspace.access
+    return ContainerPlan(
+        image=image,
+        awaited=awaited,
+        hostname=hostname(request.name),
+        labels=labels,
+        seccomp=profile_for(machine(), debug=profile.safety.debug),
+        memory_bytes=_memory_bytes(profile),
+        pids=_pids(profile),
+        cpu_millis=None if pooled else find_cpu_millis(profile.resources.cpu, info),
+        files=profile.resources.files or DEFAULT_FILES,
+        netlink=DEFAULT_NETLINK if netlink is None else netlink,
+        writable=access is not Access.READ_ONLY,
+        bare=access is Access.NONE,
+        host_mounts=request.host_mounts,
+        views=request.mounts,
+        pooled=pooled,
+    )
 
 
 def body(plan: ContainerPlan) -> bytes:
@@ -166,7 +235,7 @@ def _host(plan: ContainerPlan, uid: int) -> _Host:
         memory=plan.memory_bytes,
         memory_swap=plan.memory_bytes,
         pids_limit=plan.pids,
-        nano_cpus=None if plan.cpu_millis is None else plan.cpu_millis * CPU_NANOS_PER_MILLI,
+        nano_cpus=_nano_cpus(plan.cpu_millis),
         mounts=list(_mounts(plan)),
         tmpfs=_memory_places(plan, uid),
         security_opt=["no-new-privileges:true", f"seccomp={plan.seccomp}"],
@@ -188,6 +257,19 @@ def _host(plan: ContainerPlan, uid: int) -> _Host:
         log_config={"Type": "none"},
         restart_policy={"Name": "no"},
     )
+
+
+def _memory_bytes(profile: Profile) -> int:
+    memory = profile.resources.memory_mb
+    return memory * MIB if memory else DEFAULT_MEMORY_BYTES
+
+
+def _pids(profile: Profile) -> int:
+    return profile.resources.pids or DEFAULT_PIDS
+
+
+def _nano_cpus(cpu_millis: int | None) -> int | None:
+    return None if cpu_millis is None else cpu_millis * CPU_NANOS_PER_MILLI
 
 
 def _mounts(plan: ContainerPlan) -> Iterator[_Bind]:
@@ -216,6 +298,8 @@ def _memory_places(plan: ContainerPlan, uid: int) -> dict[str, str]:
     home = places[HOME]
     if plan.bare:
         places[WORKSPACE] = (0o755, BARE_BYTES)
+    if plan.pooled:
+        places |= dict.fromkeys(LATE_PLACES, (0o755, LATE_PLACE_BYTES))
     for _name, inside in AGENT_STATE:
         for parent in list(PurePosixPath(inside).parents)[:-1]:
             places[f"{HOME}/{parent}"] = home

@@ -128,6 +128,11 @@ class Containers:
         except NotFound:
             return None
 
+    async def runs(self, name: str, image: str) -> bool:
+        """Report whether a container runs that was made of the image of this id."""
+        container = await self.inspect(name)
+        return container is not None and container.state.running and container.image == image
+
     async def end_of(self, name: str) -> str:
         """Wait for a container's end and return the reason. Raises nothing."""
         try:
@@ -161,6 +166,12 @@ class Containers:
             _log.info("container_swept", container=name)
         except AtollError as err:
             _log.warning("container_left", container=name, reason=err.message)
+
+    async def sweep_ended(self, name: str) -> None:
+        """Do the same to a container that has ended. Raises what `inspect` raises."""
+        container = await self.inspect(name)
+        if container is not None and not container.state.running:
+            await self.sweep(container.id)
 
     async def sweep_generation(self, sandbox_id: str, generation: int) -> None:
         """Do the same to the container of a sandbox, unless it is of another generation: the

@@ -125,6 +125,7 @@ class Inspection(_EngineNames):
     id: str
     state: ContainerState
     config: ContainerLabels
+    image: str = ""
 
 
 class ListedContainer(_EngineNames):
@@ -274,6 +275,11 @@ class Engine:
     async def start(self, container: str) -> None:
         """Start a container; a running one is not an error."""
         await self._call("POST", f"/containers/{container}/start")
+
+    async def update(self, container: str, body: bytes) -> None:
+        """Change the limits of a container."""
+        async with self._answer("POST", f"/containers/{container}/update", body=body):
+            pass
 
     async def exit_code(self, container: str) -> int:
         """Wait, without a limit, for a container's end. Returns its exit code."""

@@ -11,13 +11,12 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from platform import machine
 
 import structlog
 
 from atoll.adapters.extensions.docker import engine as docker
 from atoll.adapters.extensions.docker.builds import Builds
-from atoll.adapters.extensions.docker.container import ContainerPlan, body
+from atoll.adapters.extensions.docker.container import ContainerPlan, body, bounds, plan_of
 from atoll.adapters.extensions.docker.containers import (
     GENERATION_LABEL,
     LET_GO,
@@ -28,29 +27,22 @@ from atoll.adapters.extensions.docker.containers import (
 from atoll.adapters.extensions.docker.ends import ContainerEnds
 from atoll.adapters.extensions.docker.feed import ContainerEnd, Feed, Reconnection
 from atoll.adapters.extensions.docker.images import ResolvedImage, check_image, find
-from atoll.adapters.extensions.docker.limits import UNBOUNDED, find_cpu_millis, find_unbounded
-from atoll.adapters.extensions.docker.seccomp_profile import profile_for
+from atoll.adapters.extensions.docker.limits import UNBOUNDED, find_unbounded
 from atoll.adapters.extensions.docker.settings import DEFAULT_HOST, USUAL_RULES, BuildRules
 from atoll.adapters.zygote.environment import environment_with_image
 from atoll.adapters.zygote.link import ZygoteLink
 from atoll.adapters.zygote.probe import check_health
 from atoll.adapters.zygote.snapshots import ZygoteSnapshots, promise_of
-from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname
+from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname, limits_of
 from atoll.adapters.zygote.unkept import unkept_limits
-from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
+from atoll.domain.errors import AtollError, Conflict, Failed, NotFound, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.demands import CPU, DISK, MEMORY, MOUNTS, PIDS, ROOT, SUDO
 from atoll.domain.profile.profile import Profile
 from atoll.domain.routes.candidate import ImageKind
-from atoll.domain.size import MIB
-from atoll.domain.wall.interior import (
-    DEFAULT_FILES,
-    DEFAULT_MEMORY_BYTES,
-    DEFAULT_NETLINK,
-    DEFAULT_PIDS,
-)
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import (
+    KEEP_POOLS,
     KEEP_SNAPSHOTS,
     Capabilities,
     CleanupReport,
@@ -106,7 +98,7 @@ class Docker(ZygoteSnapshots):
     _builds: Builds = field(init=False)
     _feed: Feed = field(init=False)
     _info: docker.Info | None = None
-    _under_way: dict[tuple[str, int], asyncio.Future[Handle]] = field(default_factory=dict)
+    _under_way: dict[tuple[str, int, bool], asyncio.Future[Handle]] = field(default_factory=dict)
     _reported: OrderedDict[tuple[str, int], None] = field(default_factory=OrderedDict)
 
     def __post_init__(self) -> None:
@@ -135,8 +127,9 @@ class Docker(ZygoteSnapshots):
             images=frozenset({ImageKind.OTHER}),
             fetches_images=True,
             ignores=(*IGNORED, *self._unkept()),
-            abilities=frozenset({KEEP_SNAPSHOTS}),
+            abilities=frozenset({KEEP_SNAPSHOTS, KEEP_POOLS}),
             snapshots=promise_of(self._link.reported, shared=self.settings.contents_shared),
+            pools=self._link.reported is not None and self._link.reported.root,
         )
 
     async def examine(self) -> None:
@@ -168,26 +161,33 @@ class Docker(ZygoteSnapshots):
     async def provision(self, request: Provision) -> Handle:
         """Start a container, or attach to it again. Raises `Invalid` for an image that cannot be
         used, `Failed` with the daemon's message, `Unavailable` without it or the zygote."""
+        return await self._join(request)
+
+    async def build_pooled(self, request: Provision) -> Handle:
+        """Start a container whose init answers when this returns. Raises as `provision`."""
+        return await self._join(request, pooled=True)
+
+    async def _join(self, request: Provision, *, pooled: bool = False) -> Handle:
         key = (request.sandbox_id, request.generation)
-        under_way = self._under_way.get(key)
+        under_way = self._under_way.get((*key, pooled))
         if under_way is not None:
             return await asyncio.shield(under_way)
-        future = self._under_way[key] = asyncio.get_running_loop().create_future()
+        future = self._under_way[*key, pooled] = asyncio.get_running_loop().create_future()
         self._reported.pop(key, None)
         self._ends.forget(request.sandbox_id)
         try:
-            handle = await self._provision(request)
+            handle = await self._provision(request, pooled=pooled)
             future.set_result(handle)
         except AtollError as err:
             future.set_exception(err)
             future.exception()  # seen: the first caller receives it below
             raise
         finally:
-            del self._under_way[key]
+            del self._under_way[*key, pooled]
             future.cancel()
         return handle
 
-    async def _provision(self, request: Provision) -> Handle:
+    async def _provision(self, request: Provision, *, pooled: bool) -> Handle:
         living = await self._box(request.sandbox_id)
         if living is not None and living.maintenance and request.maintenance_seconds is None:
             # Its container goes with it: the next one must not be mistaken for it.
@@ -200,21 +200,38 @@ class Docker(ZygoteSnapshots):
             )
         info = await self._check_daemon()
         image = await find(self._builds, request.profile.image, request.report)
+        if living is not None and living.live and living.pooled:
+            await self._fit(request, image, info, pooled=pooled)
+        start = self._start(request, image, pooled=pooled)
         answer = await self._link.request(
-            wire.Serve(self._start(request, image), int(START_SECONDS)), seconds=START_SECONDS
+            wire.Serve(start, int(START_SECONDS)), seconds=START_SECONDS
         )
         if isinstance(answer, wire.Started):
             return self._handle(answer.box)
         if not isinstance(answer, wire.Awaited):
             raise Failed(f"the zygote answered a serve by {type(answer).__name__}")
         try:
-            plan = self._plan(request, image, answer, info=info)
+            labels = self._containers.labels(request.sandbox_id, request.generation)
+            plan = plan_of(request, image, answer, info=info, labels=labels, pooled=pooled)
             return self._handle(await self._start_container(request, plan))
         except BaseException:
             # Nothing half-built stays; files of an earlier start do.
             with suppress(AtollError):
                 await self._tear_down(request.sandbox_id, keep_state=True)
             raise
+
+    async def _fit(
+        self, request: Provision, image: ResolvedImage, info: docker.Info, *, pooled: bool
+    ) -> None:
+        """Bound a container that waits as the request asks that takes it. One of another image, or
+        that cannot be bounded, is removed."""
+        container = self._containers.name(request.sandbox_id)
+        with suppress(Conflict, NotFound):
+            if await self._containers.runs(container, image.id):
+                if not pooled:
+                    await self._engine.update(container, bounds(request.profile, info))
+                return
+        await self._tear_down(request.sandbox_id, keep_state=False)
 
     async def _check_daemon(self) -> docker.Info:
         info = self._info = await self._engine.info()
@@ -236,20 +253,18 @@ class Docker(ZygoteSnapshots):
             )
         return ""
 
-    def _start(self, request: Provision, image: ResolvedImage) -> wire.Start:
+    def _start(self, request: Provision, image: ResolvedImage, *, pooled: bool) -> wire.Start:
         profile = request.profile
-        size = profile.resources.workspace_mb
         return wire.Start(
             sandbox_id=request.sandbox_id,
             generation=request.generation,
             hostname=hostname(request.name),
-            limits=wire.Limits(
-                ptys=profile.resources.ptys,
-                workspace_bytes=None if size is None else size * MIB,
-            ),
+            limits=limits_of(profile, bounded_elsewhere=True),
             views=tuple(wire.View(mount.source, mount.target) for mount in request.mounts),
             mounts=host_mounts_of(request),
-            bare=request.profile.workspace.access is Access.NONE,
+            writable=profile.workspace.access is not Access.READ_ONLY,
+            bare=profile.workspace.access is Access.NONE,
+            debug=profile.safety.debug,
             env=environment_with_image(
                 request.sandbox_id, image.env, request.env, mounts=request.mounts
             ),
@@ -260,6 +275,7 @@ class Docker(ZygoteSnapshots):
             fresh=request.fresh,
             seed=request.seed,
             maintenance_seconds=request.maintenance_seconds,
+            pooled=pooled,
         )
 
     async def _start_container(self, request: Provision, plan: ContainerPlan) -> wire.Box:
@@ -293,27 +309,6 @@ class Docker(ZygoteSnapshots):
             return await self._link.request(request, seconds=START_SECONDS + ASK_SECONDS)
         except AtollError as err:
             return err
-
-    def _plan(
-        self, request: Provision, image: ResolvedImage, awaited: wire.Awaited, *, info: docker.Info
-    ) -> ContainerPlan:
-        limits, netlink = request.profile.resources, request.profile.network.netlink
-        return ContainerPlan(
-            image=image,
-            awaited=awaited,
-            hostname=hostname(request.name),
-            labels=self._containers.labels(request.sandbox_id, request.generation),
-            seccomp=profile_for(machine(), debug=request.profile.safety.debug),
-            memory_bytes=limits.memory_mb * MIB if limits.memory_mb else DEFAULT_MEMORY_BYTES,
-            pids=limits.pids or DEFAULT_PIDS,
-            cpu_millis=find_cpu_millis(limits.cpu, info),
-            files=limits.files or DEFAULT_FILES,
-            netlink=DEFAULT_NETLINK if netlink is None else netlink,
-            writable=request.profile.workspace.access is not Access.READ_ONLY,
-            bare=request.profile.workspace.access is Access.NONE,
-            host_mounts=request.host_mounts,
-            views=request.mounts,
-        )
 
     async def wait_ready(self, handle: Handle) -> Reachability:
         """Probe the runtime's health. Raises `Failed` when it is gone or unhealthy."""
@@ -448,7 +443,10 @@ class Docker(ZygoteSnapshots):
         container = self._containers.name(report.sandbox_id)
         try:
             how = await self._ends.settle(report.sandbox_id, container)
-            await self._containers.sweep_generation(report.sandbox_id, report.generation)
+            if report.generation:
+                await self._containers.sweep_generation(report.sandbox_id, report.generation)
+            else:
+                await self._containers.sweep_ended(container)
         except AtollError as err:
             how = err.message
         reason = self._with_causes(report.reason, how)
@@ -470,7 +468,7 @@ class Docker(ZygoteSnapshots):
         await self._containers.sweep_generation(sandbox_id, box.generation)
         cause = f"its container ended with status {report.exit_code or 'unknown'}"
         reason = self._with_causes(cause)
-        return Ended(SandboxId(sandbox_id), box.generation, reason)
+        return Ended(SandboxId(sandbox_id), 0 if box.pooled else box.generation, reason)
 
     def _is_new(self, death: Ended) -> bool:
         """Return whether this end was not reported before."""

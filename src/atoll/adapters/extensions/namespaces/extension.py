@@ -17,13 +17,12 @@ from atoll.adapters.zygote.environment import environment_with_image
 from atoll.adapters.zygote.link import ZygoteLink
 from atoll.adapters.zygote.probe import check_health
 from atoll.adapters.zygote.snapshots import ZygoteSnapshots, promise_of
-from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname
+from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname, limits_of
 from atoll.adapters.zygote.unkept import NO_OVERLAY, unkept_fields
 from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile, RootMode
 from atoll.domain.sandboxes.image import HOST
-from atoll.domain.size import MIB
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import (
     KEEP_POOLS,
@@ -145,7 +144,7 @@ class Namespaces(ZygoteSnapshots):
             sandbox_id=request.sandbox_id,
             generation=request.generation,
             hostname=hostname(request.name),
-            limits=_limits(profile),
+            limits=limits_of(profile),
             views=tuple(wire.View(mount.source, mount.target) for mount in request.mounts),
             env=environment_with_image(
                 request.sandbox_id, brought, request.env, mounts=request.mounts
@@ -228,19 +227,6 @@ def make(setup: ExtensionSetup) -> Namespaces:
             trees=FoundTrees(setup.home / "images"),
             contents_shared=setup.contents_shared,
         )
-    )
-
-
-def _limits(profile: Profile) -> wire.Limits:
-    resources = profile.resources
-    return wire.Limits(
-        memory_bytes=None if resources.memory_mb is None else resources.memory_mb * MIB,
-        pids=resources.pids,
-        cpu_millis=None if resources.cpu is None else int(resources.cpu * 1000),
-        ptys=resources.ptys,
-        workspace_bytes=None if resources.workspace_mb is None else resources.workspace_mb * MIB,
-        files=resources.files,
-        netlink=profile.network.netlink,
     )
 
 
