@@ -1,4 +1,4 @@
-"""The second wall beside Docker itself: create, exec, and what warm containers would save.
+"""The second wall beside Docker itself: create, exec, and what a pool saves.
 
 Everything is asked of one daemon in turns, so that its moods fall on both sides.
 """
@@ -10,12 +10,14 @@ from contextlib import closing
 
 from atoll.adapters.extensions.docker.engine import Engine
 from atoll.adapters.extensions.docker.settings import DEFAULT_HOST
-from bench.figures import Series, table, verdict
+from bench.figures import Series, ratio, table, verdict
 from bench.peers import Docker, milliseconds
 from bench.server import Server, server
 from bench.walls.docker_peer import docker_peer
+from bench.walls.pools import create_at_once, fill
 
 CREATES = 15
+CROWD = 20
 EXECS = 60
 WARM_UP = 2
 PROFILE = """
@@ -37,6 +39,7 @@ def docker_wall() -> None:
         with server(env, profile=PROFILE.format(image=docker.image)) as atoll:
             _create(atoll, docker, address)
             _exec(atoll, docker)
+            _create_at_once(atoll)
 
 
 def _create(atoll: Server, docker: Docker, address: str) -> None:
@@ -60,13 +63,16 @@ def _create(atoll: Server, docker: Docker, address: str) -> None:
         *(ours, ready, made, started, no_engine, peer),
     )
     verdict("times docker run", ours.median / peer.median, 1.5)
-    # With a container that runs already, the Engine has nothing to do: what is left is what a
-    # sandbox costs where there is no Engine, and less than that by bubblewrap's own time.
-    print(
-        f"  a pool of containers made beforehand would leave {ours.median - made.median:.0f} ms, "
-        f"of started ones about {no_engine.median:.0f} ms",
-        flush=True,
-    )
+
+
+def _create_at_once(atoll: Server) -> None:
+    without, within = Series("without a pool"), Series("from a pool")
+    without.samples += create_at_once(atoll, "bench", CROWD)
+    fill(atoll, "bench", CROWD)
+    within.samples += create_at_once(atoll, "bench", CROWD)
+    atoll.api.delete("/v1/pools/bench").raise_for_status()
+    table(f"{CROWD} creates at once until ready", without, within)
+    ratio("from a pool, of those without", within.median / without.median)
 
 
 def _sandbox(atoll: Server, profile: str) -> tuple[float, float]:

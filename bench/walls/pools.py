@@ -21,10 +21,10 @@ def pools() -> None:
         _claims(atoll)
         atoll.api.delete("/v1/pools/shell").raise_for_status()
         without, within = Series("without a pool"), Series("from a pool")
-        without.samples += asyncio.run(_crowd(atoll))
-        _fill(atoll, CROWD)
-        within.samples += asyncio.run(_crowd(atoll))
-        taken = _pool(atoll)["taken"]
+        without.samples += create_at_once(atoll, "shell", CROWD)
+        fill(atoll, "shell", CROWD)
+        within.samples += create_at_once(atoll, "shell", CROWD)
+        taken = _pool(atoll, "shell")["taken"]
     table(f"{CROWD} creates at once until ready", without, within)
     verdict("s without a pool, median", without.median / 1000, 1.2)
     verdict("s from a pool, median", within.median / 1000, 0.5)
@@ -33,7 +33,7 @@ def pools() -> None:
 
 def _claims(atoll: Server) -> None:
     """Create from a pool, one after the other."""
-    _fill(atoll, 4)
+    fill(atoll, "shell", 4)
     claim, event = Series("claim until ready"), Series("a request that appends one event")
     for number in range(ROUNDS + WARM):
         started = time.perf_counter()
@@ -44,7 +44,7 @@ def _claims(atoll: Server) -> None:
         answer.raise_for_status()
         event_ms = milliseconds(started)
         atoll.api.delete(f"/v1/sandboxes/{sandbox}", params={"wait": "true"})
-        _await_full(atoll, 4)
+        _await_full(atoll, "shell", 4)
         if number >= WARM:
             claim.samples.append(claimed_ms)
             event.samples.append(event_ms)
@@ -52,37 +52,43 @@ def _claims(atoll: Server) -> None:
     ratio("times the request", claim.median / event.median)
 
 
-def _fill(atoll: Server, count: int) -> None:
+def fill(atoll: Server, profile: str, count: int) -> None:
+    """Have a pool of so many, and wait until they are there."""
     body = {"min": count, "max": count}
-    atoll.api.put("/v1/pools/shell", json=body).raise_for_status()
-    _await_full(atoll, count)
+    atoll.api.put(f"/v1/pools/{profile}", json=body).raise_for_status()
+    _await_full(atoll, profile, count)
 
 
-def _await_full(atoll: Server, count: int) -> None:
+def _await_full(atoll: Server, profile: str, count: int) -> None:
     until = time.monotonic() + FULL_SECONDS
-    while _pool(atoll)["ready"] < count:
+    while _pool(atoll, profile)["ready"] < count:
         if time.monotonic() > until:
-            raise RuntimeError(f"the pool was not filled: {_pool(atoll)}")
+            raise RuntimeError(f"the pool was not filled: {_pool(atoll, profile)}")
         time.sleep(0.02)
 
 
-def _pool(atoll: Server) -> dict[str, int]:
-    answer = atoll.api.get("/v1/pools/shell")
+def _pool(atoll: Server, profile: str) -> dict[str, int]:
+    answer = atoll.api.get(f"/v1/pools/{profile}")
     answer.raise_for_status()
     pool: dict[str, int] = answer.json()
     return pool
 
 
-async def _crowd(atoll: Server) -> list[float]:
-    """The milliseconds of each of 100 creates that begin at once, on connections of their own."""
+def create_at_once(atoll: Server, profile: str, count: int) -> list[float]:
+    """The milliseconds of each of `count` creates that begin at once, on connections of their
+    own."""
+    return asyncio.run(_crowd(atoll, profile, count))
+
+
+async def _crowd(atoll: Server, profile: str, count: int) -> list[float]:
     place = urlsplit(atoll.host.url)
-    body = json.dumps({"profile": "shell"}).encode()
+    body = json.dumps({"profile": profile}).encode()
     request = (
         b"POST /v1/sandboxes?wait=ready HTTP/1.1\r\nHost: %b\r\nAuthorization: Bearer %b\r\n"
         b"Content-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%b"
         % (place.netloc.encode(), atoll.host.token.encode(), len(body), body)
     )
-    links = [await asyncio.open_connection(place.hostname, place.port) for _ in range(CROWD)]
+    links = [await asyncio.open_connection(place.hostname, place.port) for _ in range(count)]
     started = time.perf_counter()
 
     async def create(link: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> tuple[float, str]:
