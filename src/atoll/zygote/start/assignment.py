@@ -11,9 +11,10 @@ import socket
 import msgspec
 
 from atoll.domain.errors import Failed
-from atoll.wire.zygote.messages import Start
+from atoll.wire.zygote.messages import Start, Wall
 from atoll.zygote.host import kernel
 from atoll.zygote.host.children import MAX_PACKET_BYTES
+from atoll.zygote.host.home import BoxPlaces
 from atoll.zygote.host_resources import HostResources
 from atoll.zygote.records import record
 from atoll.zygote.records.entry import SandboxEntry
@@ -58,12 +59,7 @@ def assign(host: HostResources, entry: SandboxEntry, request: Start) -> record.S
     _set_host_name(init, request.hostname)
     late = tuple(view for view in request.views if is_late(view))
     attach_views(init, late, top=host.home.root, uid=entry.record.sandbox_uid)
-    if named.wall == "container":
-        # Its engine bounds it.
-        write_host_name(ours.etc, request.hostname)
-    else:
-        host.groups.make(former, caps(request.limits))
-        write_names(ours, request)
+    _write_request(host, ours, request, wall=named.wall)
     record.save(ours.record, named)
     endpoint = open_endpoint(host, theirs)
     try:
@@ -83,6 +79,15 @@ def assign(host: HostResources, entry: SandboxEntry, request: Start) -> record.S
     finally:
         endpoint.close()
     return named
+
+
+def _write_request(host: HostResources, places: BoxPlaces, request: Start, *, wall: Wall) -> None:
+    """Write its names, and set its limits unless a container's engine does."""
+    if wall == "container":
+        write_host_name(places.etc, request.hostname)
+    else:
+        host.groups.make(places.folder.name, caps(request.limits))
+        write_names(places, request)
 
 
 def _set_host_name(init: int, name: str) -> None:
