@@ -31,6 +31,7 @@ from atoll.domain.snapshots.snapshot import (
     check_fits,
     check_may_remove,
     check_usable,
+    end_after_sandbox,
     exported,
     may_see_snapshot,
     snapshot_of,
@@ -299,3 +300,20 @@ def test_refusal_says_what_is_used_of_what_and_how_to_go_on(used: int) -> None:
     )
     with pytest.raises(LimitReached, match="ask its owners to remove some of theirs"):
         check_disk_bound(used, 3 * GIB, None)
+
+
+def test_end_after_the_sandbox_is_that_of_its_profiles_retention_once() -> None:
+    at = NOW + timedelta(days=3)
+    made = replace(
+        snapshot_of(
+            source(),
+            snapshot_id=SnapshotId("snap_1"),
+            name=None,
+            disk=DiskPromise.QUIESCED,
+            now=NOW,
+        ),
+        automatic=True,
+    )
+    ended = end_after_sandbox(made, at)
+    assert ended == replace(made, expires_at=at + timedelta(days=7))
+    assert end_after_sandbox(ended, at + timedelta(days=1)) == ended

@@ -6,11 +6,12 @@ from sqlalchemy import BigInteger, Column, Index, Table, Text, and_, func, or_, 
 
 from atoll.adapters.storage.columns import metadata, read_page, to_us
 from atoll.adapters.storage.records import RecordTable, SqlOwnedRecords
+from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId, SnapshotId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.snapshots.snapshot import Snapshot
 from atoll.ports.store.snapshots import SnapshotRows
-from atoll.wire.words.sandboxes import Scope, SnapshotState
+from atoll.wire.words.sandboxes import Scope, SnapshotState, State
 
 snapshots = Table(
     "snapshots",
@@ -119,6 +120,17 @@ class SqlSnapshotRows(SqlOwnedRecords[Snapshot, SnapshotId], SnapshotRows):
         """See the port."""
         table = snapshots.c
         return await self._all(table.sandbox_id == sandbox_id, table.kind == "automatic")
+
+    async def orphans(self) -> list[Snapshot]:
+        """See the port."""
+        table = snapshots.c
+        there = select(sandboxes.c.id).where(
+            sandboxes.c.id == table.sandbox_id, sandboxes.c.state != State.DESTROYED.value
+        )
+        return await self._all(
+            *(table.kind == "automatic", table.expires_us.is_(None)),
+            *(table.state == SnapshotState.READY.value, ~there.exists()),
+        )
 
     async def prebuilds(
         self, org_id: OrgId | None = None, owner: PrincipalId | None = None

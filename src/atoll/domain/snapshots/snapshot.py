@@ -125,6 +125,15 @@ def snapshot_of(
     )
 
 
+def end_after_sandbox(snapshot: Snapshot, now: datetime) -> Snapshot:
+    """Return a snapshot that its profile had taken, as it is once its sandbox is destroyed: it is
+    kept for as long as an ended sandbox of that profile. One that has an end already keeps it."""
+    if snapshot.expires_at is not None:
+        return snapshot
+    kept = timedelta(seconds=snapshot.source.profile.ttl.retention_seconds)
+    return replace(snapshot, expires_at=now + kept)
+
+
 def check_runs(sandbox: Sandbox) -> None:
     """Check that a sandbox runs, before a turn in it is kept. Raises `Conflict`."""
     if sandbox.state not in RUNNING:

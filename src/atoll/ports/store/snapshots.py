@@ -45,6 +45,11 @@ class SnapshotRows(OwnedRecords[Snapshot, SnapshotId], Protocol):
         """Return those that the profile of a sandbox had taken, oldest first."""
         ...
 
+    async def orphans(self) -> list[Snapshot]:
+        """Return those that profiles had taken of sandboxes which are destroyed since, and which
+        are ready and have no end yet."""
+        ...
+
     async def prebuilds(
         self, org_id: OrgId | None = None, owner: PrincipalId | None = None
     ) -> list[Snapshot]:

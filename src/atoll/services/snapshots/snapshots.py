@@ -18,6 +18,7 @@ from atoll.domain.sandboxes.sandbox import LIVE, Sandbox, check_may_manage
 from atoll.domain.snapshots.snapshot import (
     Snapshot,
     check_may_remove,
+    end_after_sandbox,
 )
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.snapshots import find_snapshot, find_usable_snapshot
@@ -126,6 +127,7 @@ class SnapshotUpkeep:
 
     async def look(self) -> None:
         """See to every snapshot that is not settled."""
+        await self._end_orphans()
         async with self._ground.store.read() as rows:
             unsettled = await rows.snapshots.unsettled(self._ground.clock.now())
         for snapshot in unsettled:
@@ -135,6 +137,15 @@ class SnapshotUpkeep:
                 _log.warning("snapshot_not_settled", id=snapshot.id, reason=error.message)
         if self._prebuilds is not None:
             await self._prebuilds.drop_unwanted()
+
+    async def _end_orphans(self) -> None:
+        """Give those that profiles had taken an end, once their sandbox is destroyed."""
+        async with self._ground.store.read() as rows:
+            if not await rows.snapshots.orphans():
+                return
+        async with self._ground.store.begin() as rows:
+            for orphan in await rows.snapshots.orphans():
+                await rows.snapshots.put(end_after_sandbox(orphan, self._ground.clock.now()))
 
     async def _see_to(self, snapshot: Snapshot) -> None:
         if snapshot.state is SnapshotState.MAKING and not self._is_interrupted(snapshot):

@@ -10,7 +10,7 @@ from atoll.domain.snapshots.snapshot import Prebuild, Snapshot
 from atoll.ports import Store
 from atoll.testing import samples
 from atoll.testing.samples import NOW, OTHER, OWNER
-from atoll.wire.words.sandboxes import DiskPromise, Scope, SnapshotState
+from atoll.wire.words.sandboxes import DiskPromise, Scope, SnapshotState, State
 
 
 def snapshot(name: str, number: int = 0, *, scope: Scope = Scope.SESSION, **more: Any) -> Snapshot:
@@ -135,3 +135,26 @@ async def check_unsettled_snapshots_are_found(store: Store) -> None:
             await rows.snapshots.put(one)
     async with store.read() as rows:
         assert await rows.snapshots.unsettled(NOW) == [fork, going, making, over]
+
+
+async def check_orphans_are_those_of_profiles_whose_sandbox_is_destroyed(store: Store) -> None:
+    """Those that are ready and without an end, also where the sandbox's row is gone; none of
+    persons, and none while the sandbox is there in any other state."""
+    going, gone = samples.sandbox("going"), samples.sandbox("gone")
+    own, lost = snapshot("own", 1, source=gone), snapshot("lost", 2, automatic=True)
+    auto = snapshot("auto", 3, source=gone, automatic=True)
+    living = snapshot("living", 4, source=going, automatic=True)
+    ended = snapshot("ended", 5, source=gone, automatic=True, expires_at=NOW)
+    making = snapshot("making", 6, source=gone, automatic=True, state=SnapshotState.MAKING)
+    removing = replace(making, id=SnapshotId("snap_r"), state=SnapshotState.REMOVING)
+    async with store.begin() as rows:
+        await rows.sandboxes.insert(replace(gone, state=State.DESTROYED))
+        for one in (own, lost, auto, living, ended, making, removing):
+            await rows.snapshots.put(one)
+        await rows.sandboxes.insert(going)
+        for state in (each for each in State if each is not State.DESTROYED):
+            await rows.sandboxes.update(replace(going, state=state))
+            assert await rows.snapshots.orphans() == [lost, auto]
+        await rows.sandboxes.update(replace(going, state=State.DESTROYED))
+    async with store.read() as rows:
+        assert await rows.snapshots.orphans() == [lost, auto, living]
