@@ -33,6 +33,7 @@ from atoll.domain.snapshots.snapshot import (
     check_usable,
     end_after_sandbox,
     exported,
+    find_outdated,
     may_see_snapshot,
     snapshot_of,
 )
@@ -317,3 +318,23 @@ def test_end_after_the_sandbox_is_that_of_its_profiles_retention_once() -> None:
     ended = end_after_sandbox(made, at)
     assert ended == replace(made, expires_at=at + timedelta(days=7))
     assert end_after_sandbox(ended, at + timedelta(days=1)) == ended
+
+
+def test_fewest_of_the_oldest_are_outdated() -> None:
+    made = snapshot_of(
+        source(),
+        snapshot_id=SnapshotId("snap_1"),
+        name=None,
+        disk=DiskPromise.QUIESCED,
+        now=NOW,
+    )
+    taken = [replace(made, id=SnapshotId(f"snap_{each}"), size=each) for each in (5, 0, 9, 2)]
+    for used, most, count in (
+        (100, 0, 0), (19, 20, 0), (20, 20, 1), (24, 20, 1), (25, 20, 3), (33, 20, 3), (34, 20, 4),
+        (35, 20, 4),
+    ):  # fmt: skip
+        assert list(find_outdated(used, most, taken)) == taken[:count], used
+    for left in (taken, []):
+        with pytest.raises(LimitReached, match="36 bytes of 20 bytes"):
+            find_outdated(36, 20, left)
+    assert find_outdated(36, 0, []) == []

@@ -1,5 +1,6 @@
 """A snapshot: a sandbox's disk as it was, with the sandbox that had it. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -195,14 +196,32 @@ def check_exportable(snapshot: Snapshot) -> None:
 def check_disk_bound(used: int, most: int, largest: Snapshot | None) -> None:
     """Check that snapshots of an organization, which take `used` bytes, take less than `most`; 0 is
     no bound. Raises `LimitReached`, which names the `largest` that the person could remove."""
-    if most == 0 or used < most:
-        return
+    if most != 0 and used >= most:
+        raise _bound_reached(used, most, largest)
+
+
+def find_outdated(used: int, most: int, taken: Sequence[Snapshot]) -> Sequence[Snapshot]:
+    """Return the oldest of the snapshots that a rule has `taken`, as few as must go for those of
+    the organization, which take `used` bytes, to take less than `most`; 0 is no bound. The oldest
+    comes first. Raises `LimitReached` where it would not do if all of them went, with words that
+    name no snapshot."""
+    left = used
+    for count, each in enumerate(taken):
+        if most == 0 or left < most:
+            return taken[:count]
+        left -= each.size
+    if most != 0 and left >= most:
+        raise _bound_reached(used, most, None)
+    return taken
+
+
+def _bound_reached(used: int, most: int, largest: Snapshot | None) -> LimitReached:
     advice = (
         "ask its owners to remove some of theirs"
         if largest is None
         else f"`atoll snapshot rm {largest.name}` frees {spelled_size(largest.size)}"
     )
-    raise LimitReached(
+    return LimitReached(
         f"The snapshots of this organization take {spelled_size(used)} of {spelled_size(most)}, "
         f"which is the most (max_snapshot_gb): {advice}.",
         code="limit_reached",

@@ -20,6 +20,7 @@ from atoll.domain.snapshots.snapshot import (
     Snapshot,
     check_disk_bound,
     check_runs,
+    find_outdated,
     snapshot_of,
 )
 from atoll.domain.snapshots.turns import AgentTurn
@@ -42,7 +43,7 @@ MAX_REFUSALS: Final = 1000
 class SnapshotRequest:
     """A request for a snapshot; `ttl_seconds` None keeps it until it is removed. `prebuild`
     is the use of one that is taken after a set-up, `turn` the agent's turn that it is taken after,
-    while the sandbox runs."""
+    while the sandbox runs. Those that it is taken `instead_of` count against no bound: they go."""
 
     name: str | None = None
     ttl_seconds: int | None = None
@@ -51,6 +52,7 @@ class SnapshotRequest:
     automatic: bool = False
     prebuild: Prebuild | None = None
     turn: AgentTurn | None = None
+    instead_of: tuple[SnapshotId, ...] = ()
 
 
 class SnapshotKeeper:
@@ -105,26 +107,36 @@ class SnapshotKeeper:
     ) -> Snapshot:
         """Store that a snapshot is being made. Raises `Conflict`, `LimitReached`."""
         promise = self._promise(sandbox, request)
-        now = self._ground.clock.now()
         async with self._ground.store.begin() as rows:
             current = await rows.sandboxes.get(sandbox.id) or sandbox
             check_not_gone(current, "kept as a snapshot")
             if request.turn is not None:
                 check_runs(current)
-            made = snapshot_of(
-                current,
-                snapshot_id=snapshot_id,
-                name=request.name,
-                disk=promise.disk,
-                now=now,
-                ttl_seconds=request.ttl_seconds,
-                for_forks=for_forks,
-                prebuild=request.prebuild,
-            )
-            made = replace(made, automatic=request.automatic, turn=request.turn)
-            await self._check_bounds(rows, made)
+            made = self._describe(snapshot_id, current, request, promise, for_forks=for_forks)
+            await self._check_bounds(rows, made, request.instead_of)
             await rows.snapshots.put(made)
         return made
+
+    def _describe(
+        self,
+        snapshot_id: SnapshotId,
+        sandbox: Sandbox,
+        request: SnapshotRequest,
+        promise: SnapshotPromise,
+        *,
+        for_forks: bool = False,
+    ) -> Snapshot:
+        made = snapshot_of(
+            sandbox,
+            snapshot_id=snapshot_id,
+            name=request.name,
+            disk=promise.disk,
+            now=self._ground.clock.now(),
+            ttl_seconds=request.ttl_seconds,
+            for_forks=for_forks,
+            prebuild=request.prebuild,
+        )
+        return replace(made, automatic=request.automatic, turn=request.turn)
 
     async def keep(self, made: Snapshot, actor: Principal) -> Snapshot:
         """Have the backend keep a snapshot that is being made, and store that it is ready."""
@@ -157,6 +169,23 @@ class SnapshotKeeper:
         for snapshot in taken[:-keep]:
             await self.drop(snapshot, SYSTEM)
 
+    async def find_outdated(
+        self, sandbox: Sandbox, taken: Sequence[Snapshot]
+    ) -> Sequence[Snapshot]:
+        """Return the oldest of these snapshots of a sandbox, as few as must go before the
+        organization's bound leaves room for another; the oldest comes first. Raises `LimitReached`
+        where all of them are too few."""
+        async with self._ground.store.read() as rows:
+            used = await rows.snapshots.disk_use(sandbox.org_id)
+        return find_outdated(used, self._most_bytes, taken)
+
+    async def note_refusal(self, sandbox: Sandbox, request: SnapshotRequest, reason: str) -> None:
+        """Append to the log that a snapshot was not begun. Raises `Conflict`."""
+        promise = self._promise(sandbox, request)
+        snapshot_id = SnapshotId(self._ground.ids.new("snap"))
+        refused = self._describe(snapshot_id, sandbox, request, promise)
+        await self._give_up(refused, SYSTEM, reason)
+
     def promises(self) -> dict[str, SnapshotPromise]:
         """Return what each backend promises, as far as it is known now."""
         promises: dict[str, SnapshotPromise] = {}
@@ -169,9 +198,12 @@ class SnapshotKeeper:
                 promises[name] = promise
         return promises
 
-    async def _check_bounds(self, rows: Transaction, made: Snapshot) -> None:
-        """Check that a snapshot may be made beside those that are there. The bytes that those under
-        way will take are not known: they may pass the bound. Raises `LimitReached`."""
+    async def _check_bounds(
+        self, rows: Transaction, made: Snapshot, instead_of: Sequence[SnapshotId]
+    ) -> None:
+        """Check that a snapshot may be made beside those that are there, without those that go for
+        it. The bytes that those under way will take are not known: they may pass the bound. Raises
+        `LimitReached`."""
         by_itself = made.forks is not None or made.automatic or made.prebuild is not None
         count = await rows.snapshots.count(made.org_id, made.owner)
         if count >= MAX_SNAPSHOTS and not by_itself:
@@ -181,6 +213,8 @@ class SnapshotKeeper:
                 code="limit_reached",
             )
         used = await rows.snapshots.disk_use(made.org_id)
+        for going in [await rows.snapshots.get(each) for each in instead_of]:
+            used -= going.size if going is not None else 0
         largest = await rows.snapshots.largest(made.org_id, made.owner)
         check_disk_bound(used, self._most_bytes, largest)
 

@@ -11,12 +11,12 @@ import structlog
 
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import SandboxId
-from atoll.domain.people.principal import SYSTEM
 from atoll.domain.profile.profile import CheckpointRule
 from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.snapshots.keeper import SnapshotKeeper, SnapshotRequest
+from atoll.services.snapshots.rotation import SnapshotRotation
 from atoll.wire.words.sandboxes import CheckpointEnd, State
 
 LOOK_EVERY: Final = timedelta(seconds=1)
@@ -37,6 +37,7 @@ class SnapshotSchedule:
         self._ground = ground
         self._directory = directory
         self._keeper = keeper
+        self._rotation = SnapshotRotation(keeper)
         self._settled: dict[SandboxId, tuple[datetime | None, datetime]] = {}
 
     async def run(self) -> None:
@@ -54,6 +55,7 @@ class SnapshotSchedule:
         ruled = [each for each in self._directory.known() if each.profile.checkpoint is not None]
         known = {each.id for each in ruled}
         self._settled = {id_: at for id_, at in self._settled.items() if id_ in known}
+        self._rotation.forget_others(known)
         for sandbox in ruled:
             if self._is_settled(sandbox):
                 continue
@@ -83,9 +85,9 @@ class SnapshotSchedule:
         taken = [each for each in automatic if each.turn is None]
         newest = taken[-1].created_at if taken else None
         if is_due(sandbox, rule, newest, self._ground.clock.now()):
-            request = SnapshotRequest(automatic=True)
-            taken.append(await self._keeper.take(sandbox, request, SYSTEM))
-        await self._keeper.drop_oldest(taken, rule.keep)
+            await self._rotation.take(sandbox, SnapshotRequest(automatic=True), taken, rule.keep)
+        else:
+            await self._keeper.drop_oldest(taken, rule.keep)
 
 
 def _change_of(sandbox: Sandbox) -> datetime | None:

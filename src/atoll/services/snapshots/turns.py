@@ -16,7 +16,6 @@ import structlog
 from atoll.domain.errors import AtollError
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import SandboxId
-from atoll.domain.people.principal import SYSTEM
 from atoll.domain.profile.profile import CheckpointRule
 from atoll.domain.sandboxes.reported import AGENTS, ReportedAgent, read_agents
 from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox
@@ -30,6 +29,7 @@ from atoll.domain.snapshots.turns import (
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.snapshots.keeper import SnapshotKeeper, SnapshotRequest
+from atoll.services.snapshots.rotation import SnapshotRotation
 from atoll.wire.words.sandboxes import CheckpointEnd
 
 LOOK_EVERY: Final = timedelta(seconds=1)
@@ -56,6 +56,7 @@ class TurnSnapshots:
         self._ground = ground
         self._directory = directory
         self._keeper = keeper
+        self._rotation = SnapshotRotation(keeper)
         self._counts: dict[SandboxId, TurnCounts] = {}
 
     async def run(self) -> None:
@@ -75,6 +76,7 @@ class TurnSnapshots:
         known = {each.id for each in wanted}
         # One that sleeps is compared with what it was, once it runs again.
         self._counts = {id_: counts for id_, counts in self._counts.items() if id_ in known}
+        self._rotation.forget_others(known)
         running = [each for each in wanted if each.state in RUNNING]
         due = self._find_due(running, await self._read_agents(running))
         slots = asyncio.Semaphore(AT_ONCE)
@@ -115,11 +117,12 @@ class TurnSnapshots:
             async with slots:
                 async with self._ground.store.read() as rows:
                     taken = await rows.snapshots.automatic(due.sandbox.id)
-                if not any(each.created_at >= due.ended_at for each in taken):
+                turns, keep = [each for each in taken if each.turn], _keep_of(due.sandbox)
+                if any(each.created_at >= due.ended_at for each in taken):
+                    await self._keeper.drop_oldest(turns, keep)
+                else:
                     request = SnapshotRequest(automatic=True, turn=due.turn)
-                    taken.append(await self._keeper.take(due.sandbox, request, SYSTEM))
-                turns = [each for each in taken if each.turn is not None]
-                await self._keeper.drop_oldest(turns, _keep_of(due.sandbox))
+                    await self._rotation.take(due.sandbox, request, turns, keep)
         except AtollError as error:
             _log.warning("turn_not_kept", sandbox=due.sandbox.id, reason=error.message)
 

@@ -240,6 +240,37 @@ async def test_turns_drive_out_neither_named_snapshots_nor_those_of_a_time(
         assert [one.turn for one in kept] == [None, AgentTurn("codex", "t_0", 3)]
 
 
+async def test_turns_at_the_bound_drive_out_their_own_oldest_or_are_told_once(
+    atoll: World, disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keeper = atoll.services.snapshots.turns._keeper
+    async with client_of(atoll.url, atoll.token) as client:
+        box = await keeping(client, {"on": ["turn"], "keep": 3})
+        named = await taken(client, box, name="mine")
+        await look(atoll)
+        monkeypatch.setattr(keeper, "_most_bytes", 3)
+        for turn in range(1, 6):
+            await report(atoll, box, turn)
+            await look(atoll)
+        async with atoll.ground.store.read() as rows:
+            kept = await rows.snapshots.automatic(SandboxId(box))
+        assert [one.turn and one.turn.number for one in kept] == [4, 5]
+        monkeypatch.setattr(keeper, "_most_bytes", 1)
+        asked = len(disk.asked)
+        for turn in range(6, 11):
+            await report(atoll, box, turn)
+            await look(atoll)
+        assert len(disk.asked) == asked
+        async with atoll.ground.store.read() as rows:
+            assert await rows.snapshots.automatic(SandboxId(box)) == kept
+            assert await rows.snapshots.get(SnapshotId(named["snapshot_id"])) is not None
+        events = (await client.get(f"/v1/events?stream={sandbox_stream(SandboxId(box))}")).json()[
+            "events"
+        ]
+        failed = [one for one in events if one["event_type"] == "snapshot.failed"]
+        assert [("max_snapshot_gb" in one["reason"]) for one in failed] == [True]
+
+
 async def test_turns_of_many_agents_name_the_one_that_ended_last(atoll: World, disk: Disk) -> None:
     async with client_of(atoll.url, atoll.token) as client:
         box = await keeping(client, {"on": ["turn"], "keep": 50})
