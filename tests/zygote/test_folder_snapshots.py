@@ -13,9 +13,11 @@ from atoll.wire.zygote import messages as wire
 from atoll.wire.zygote.snapshots import (
     AdmitSnapshot,
     DropSnapshot,
+    FindSnapshot,
     KeepSnapshot,
     LendSnapshot,
     SnapshotDropped,
+    SnapshotFound,
     SnapshotKept,
 )
 from atoll.zygote.host.processes import descendants
@@ -128,10 +130,17 @@ def test_copy_is_neither_lent_as_a_disk_nor_does_a_disk_become_one(
     disk = tmp_path / "disk"
     disk.write_bytes(bytes(4096))
     os.chown(disk, rig.uid, rig.uid)
-    for request in (LendSnapshot("snap_one"), AdmitSnapshot("snap_two", str(disk), FIRST_UID)):
+    # What asks for room is told before anything is fetched; what only asks is answered.
+    for request in (
+        LendSnapshot("snap_one"),
+        AdmitSnapshot("snap_two", str(disk), FIRST_UID),
+        FindSnapshot("snap_two", 1),
+    ):
         answer = rig.ask(request)
         assert isinstance(answer, wire.Refused), answer
         assert (answer.kind, "runs as root" in answer.message) == ("conflict", True)
+    assert rig.ask(FindSnapshot("snap_two")) == SnapshotFound(here=False)
+    assert rig.ask(FindSnapshot("snap_one", 1)) == SnapshotFound(here=True)
     answer = rig.ask(LendSnapshot("snap_none"))
     assert isinstance(answer, wire.Refused) and answer.kind == "not_found"
     assert not list(rig.home.loans.iterdir())

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from atoll.domain.errors import Invalid, LimitReached, NotFound
+from atoll.domain.errors import Conflict, Invalid, LimitReached, NotFound
 from atoll.domain.ids import SnapshotId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandboxes.sandbox import Sandbox
@@ -29,12 +29,15 @@ class FolderDisks:
 
     def __init__(self, folder: Path) -> None:
         self.free = 2**40
+        self.images = True
         self.kept, self.lent = folder / "kept", folder / "lent"
         for place in (self.kept, self.lent):
             place.mkdir()
 
     async def find(self, snapshot: SnapshotId, room: int = 0) -> bool:
         here = (self.kept / snapshot).exists()
+        if not here and room and not self.images:
+            raise Conflict("here files lie in plain folders")
         if not here and room > self.free:
             raise LimitReached("the disk is full")
         return here
@@ -51,6 +54,8 @@ class FolderDisks:
     async def admit(self, snapshot: SnapshotId, image: Path, uid: int) -> KeptDisk:
         if uid != UID:
             raise Invalid("another user")
+        if not self.images:
+            raise AssertionError("it was fetched for nothing")
         if not (self.kept / snapshot).exists():
             (self.kept / snapshot).write_bytes(image.read_bytes())
         return KeptDisk((self.kept / snapshot).stat().st_size, 0)

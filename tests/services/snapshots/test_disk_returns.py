@@ -130,6 +130,26 @@ async def test_disk_without_room_for_it_gets_nothing(tmp_path: Path) -> None:
         assert s.brought() == DATA
 
 
+@pytest.mark.parametrize("data", [DATA, b""])
+async def test_machine_without_disks_refuses_before_a_byte_is_fetched(
+    data: bytes, tmp_path: Path
+) -> None:
+    """An import, and a sandbox that is to begin; also of what needs no room."""
+    async with exporting(tmp_path) as s:
+        (s.disks.kept / s.snapshot.id).write_bytes(data)
+        await s.exports.export(LOCAL_PERSON, "one")
+        s.lose()
+        s.disks.images = False
+        reads, said = watch_reads(s), list[str]()
+        with pytest.raises(Conflict, match="plain folders"):
+            await s.exports.bring_back(LOCAL_PERSON, "one")
+        with pytest.raises(Conflict, match="plain folders"):
+            await s.returns.bring_for(s.copy(), said.append)
+        assert (reads, said) == ([], [])
+        assert list(s.disks.kept.iterdir()) == []
+        s.check_nothing_left()
+
+
 async def test_fetch_that_is_cut_leaves_nothing_and_the_next_one_works(tmp_path: Path) -> None:
     async with exporting(tmp_path) as s:
         await s.exports.export(LOCAL_PERSON, "one")

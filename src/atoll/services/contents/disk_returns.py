@@ -30,6 +30,9 @@ from atoll.wire.words.sandboxes import SnapshotState
 IMAGES_AT_ONCE: Final = 2
 """A disk is there twice for a moment: as it was fetched, and in its place."""
 
+ANY_ROOM: Final = 1
+"""The bytes that are asked for where it only counts whether a disk can come at all."""
+
 
 @dataclass(frozen=True, slots=True)
 class DiskPlaces:
@@ -73,13 +76,15 @@ class DiskReturns:
 
     async def bring(self, snapshot: Snapshot) -> None:
         """Have a snapshot's disk on this machine; one that is there stays. Raises `NotFound` for
-        one that was removed meanwhile, `Conflict` (code `not_exported`), `LimitReached`, and what
-        contents raise, above all `Failed` (code `content_damaged`): nothing comes back then."""
+        one that was removed meanwhile, `Conflict` (code `not_exported`, and where this machine
+        takes no disks, of which nothing is fetched then), `LimitReached`, and what contents raise,
+        above all `Failed` (code `content_damaged`): nothing comes back then."""
         check_exportable(snapshot)
         export = exported(snapshot)
         async with self.alone(snapshot.id) as places:
             content = await places.contents.find(snapshot.org_id, export.content)
-            if await places.disks.find(snapshot.id, IMAGES_AT_ONCE * content.data):
+            room = max(ANY_ROOM, IMAGES_AT_ONCE * content.data)
+            if await places.disks.find(snapshot.id, room):
                 return
             image = places.folder / snapshot.id
             try:
@@ -106,6 +111,7 @@ class DiskReturns:
             return
         if snapshot.export is None:
             raise elsewhere(snapshot, shared=places.shared)
+        await places.disks.find(seed, ANY_ROOM)
         report(f"Fetching snapshot {snapshot.name} from the contents.")
         try:
             await self.bring(snapshot)
