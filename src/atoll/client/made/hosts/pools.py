@@ -59,7 +59,8 @@ class Pools:
         return self._transport.read(Pool, get("pools", profile_id))
 
     def set(self, profile_id: str, body: PoolBody) -> Pool:
-        """Set the size of a profile's pool, which is made where there is none."""
+        """Set the size of a profile's pool, which is made where there is none. Beyond what all
+        pools of the installation may hold together it is `limit_reached`."""
         return self._transport.read(Pool, put("pools", profile_id, value=body))
 
     def remove(self, profile_id: str) -> None:

@@ -57,10 +57,14 @@ class Pools(Area):
         """Return the pool of a profile."""
 
     @operation(
-        "PUT /v1/pools/{profile}", name="set_pool", needs="org.manage", problems=(404, 409, 413)
+        "PUT /v1/pools/{profile}",
+        name="set_pool",
+        needs="org.manage",
+        problems=(404, 409, 413, 429),
     )
     def set(self, profile: ItemId, body: PoolBody) -> PoolView:
-        """Set the size of a profile's pool, which is made where there is none."""
+        """Set the size of a profile's pool, which is made where there is none. Beyond what all
+        pools of the installation may hold together it is `limit_reached`."""
 
     @operation(
         "DELETE /v1/pools/{profile}",
