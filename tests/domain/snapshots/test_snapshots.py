@@ -31,6 +31,7 @@ from atoll.domain.snapshots.snapshot import (
     check_fits,
     check_may_remove,
     check_usable,
+    elsewhere,
     end_after_sandbox,
     exported,
     find_outdated,
@@ -284,6 +285,14 @@ def test_export_of_a_snapshot_is_where_it_was_stored() -> None:
     with pytest.raises(Conflict) as caught:
         exported(snapshot(source()))
     assert caught.value.code == "not_exported"
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_disk_on_another_server_is_refused_with_the_command_that_brings_it(shared: bool) -> None:
+    refused = elsewhere(snapshot(source()), shared=shared)
+    assert refused.code == "snapshot_elsewhere"
+    assert "`atoll snapshot export" in refused.message
+    assert ("`content_store`" in refused.message) is not shared
 
 
 @pytest.mark.parametrize(("used", "most"), [(0, 1), (9, 10), (10**15, 0)])
