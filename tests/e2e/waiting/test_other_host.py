@@ -123,18 +123,26 @@ def test_one_flipped_bit_is_refused_and_leaves_nothing(
             assert api.run(copy["sandbox_id"], DESCRIBE) == before
 
 
-def test_restore_of_what_is_nowhere_drops_nothing(api: Api) -> None:
+def test_restore_of_what_is_nowhere_is_refused_and_ends_nothing(api: Api) -> None:
     own = api.create()["sandbox_id"]
     api.run(own, "echo mine > file")
     taken = api.call("POST", f"/v1/sandboxes/{own}/snapshots", json={"name": "lost"})
     snapshot = taken["snapshot_id"]
     shutil.rmtree(api.server.home / "boxes" / "snapshots" / snapshot)
-    told = ready(api, f"/v1/sandboxes/{own}/restore", {"snapshot": "lost"})
-    assert told["state"] == "failed", told
-    assert f"`atoll snapshot export {snapshot}`" in told["reason"]
-    assert "`content_store` names a place that all reach" in told["reason"]
-    image = api.server.home / "boxes" / own / "image"
-    assert image.exists()
+    before = api.sandbox(own)
+    body = {"snapshot": "lost"}
+    for path, sent in (
+        (f"/v1/sandboxes/{own}/restore", body),
+        ("/v1/sandboxes", {"seed": body}),
+    ):
+        refused = api.client.post(path, json=sent)
+        told = refused.json()
+        assert (refused.status_code, told["code"]) == (409, "snapshot_elsewhere"), told
+        assert f"`atoll snapshot export {snapshot}`" in told["detail"]
+        assert "`content_store` names a place that all reach" in told["detail"]
+    now = api.sandbox(own)
+    assert (now["state"], now["generation"]) == (before["state"], before["generation"]), now
+    assert api.run(own, "cat file") == "mine\n"
 
 
 def flip(path: Path, offset: int) -> None:

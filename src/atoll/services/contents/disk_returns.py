@@ -95,6 +95,16 @@ class DiskReturns:
             finally:
                 image.unlink(missing_ok=True)
 
+    async def check_in_reach(self, snapshot: Snapshot) -> None:
+        """Check, before anything is done for it, that a sandbox can begin as a snapshot. Does
+        nothing where `bring_for` does nothing, and on a replica that does not lead. Raises
+        `Conflict` (code `snapshot_elsewhere`), `Unavailable`."""
+        places = self._places
+        if places is None or snapshot.extension not in places.backends:
+            return
+        if self._ground.leadership.leads:
+            await _is_here(snapshot, places)
+
     async def bring_for(self, sandbox: Sandbox, report: Callable[[str], None]) -> None:
         """Have the disk that a sandbox begins as on this machine. Does nothing where its backend
         keeps its snapshots elsewhere, or where it does not say what is missing: the backend does.
@@ -107,11 +117,8 @@ class DiskReturns:
             snapshot = await rows.snapshots.get(seed)
         if snapshot is None or snapshot.state is not SnapshotState.READY:
             return
-        if await places.disks.find(seed):
+        if await _is_here(snapshot, places):
             return
-        if snapshot.export is None:
-            raise elsewhere(snapshot, shared=places.shared)
-        await places.disks.find(seed, ANY_ROOM)
         report(f"Fetching snapshot {snapshot.name} from the contents.")
         try:
             await self.bring(snapshot)
@@ -128,3 +135,15 @@ class DiskReturns:
         if there is None or there.state is not SnapshotState.READY:
             await places.disks.drop(snapshot.id)
             raise NotFound(f"Snapshot {snapshot.name} was removed while it was brought back.")
+
+
+async def _is_here(snapshot: Snapshot, places: DiskPlaces) -> bool:
+    """Return whether a snapshot's disk is on this machine, where it can come back otherwise. Raises
+    `Conflict` where this machine takes no disks, and (code `snapshot_elsewhere`) where it is neither
+    here nor among the contents."""
+    if await places.disks.find(snapshot.id):
+        return True
+    if snapshot.export is None:
+        raise elsewhere(snapshot, shared=places.shared)
+    await places.disks.find(snapshot.id, ANY_ROOM)
+    return False

@@ -56,6 +56,7 @@ from atoll.ports import (
     Transaction,
     WorkspacePreparer,
 )
+from atoll.services.contents.disk_returns import DiskReturns
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.pools import take_pooled
 from atoll.services.lifecycle.repeated_creates import digest_of, find_belonging, other_request
@@ -127,6 +128,7 @@ class Admission:
         extensions: Mapping[str, Extension],
         agents: AgentChecks,
         workspaces: WorkspacePreparer,
+        disks: DiskReturns,
         settings: AdmissionSettings,
     ) -> None:
         self._ground = ground
@@ -138,6 +140,7 @@ class Admission:
         self._extensions = extensions
         self.agents = agents
         self._workspaces = workspaces
+        self._disks = disks
         self._settings = settings
 
     async def admit(
@@ -150,8 +153,8 @@ class Admission:
     ) -> Admitted:
         """Store the sandbox, or find the one that a repeated key or an agent already has. `also`
         changes more in the transaction that does so. Raises `Invalid`, `NotFound` (profile,
-        uploaded repository), `Forbidden` (agent), `Conflict` (also when no host has room),
-        `LimitReached`."""
+        uploaded repository), `Forbidden` (agent), `Conflict` (also when no host has room, and code
+        `snapshot_elsewhere`), `LimitReached`."""
         check_references(request)
         order = await self._prepare(caller, request, key)
         request, profile = order.request, order.profile
@@ -210,6 +213,7 @@ class Admission:
         if inside is None and request.seed is not None:
             async with self._ground.store.read() as rows:
                 seed = await find_usable_snapshot(rows, caller, request.seed.snapshot)
+            await self._disks.check_in_reach(seed)
             seeded = seeded_request(caller.id, seed, request)
             return _Order(seeded, seed.source.profile, key, digest, seed=seed)
         if inside is None:
@@ -232,6 +236,7 @@ class Admission:
             return request, None
         async with self._ground.store.read() as rows:
             seed = await find_profile_seed(rows, caller, profile)
+        await self._disks.check_in_reach(seed)
         return seeded_request(caller.id, seed, request, profile), seed
 
     async def explain(self, caller: Principal, request: CreateSandbox) -> Decision:

@@ -41,6 +41,7 @@ from atoll.domain.sandboxes.stimulus import (
 from atoll.domain.sandboxes.task_queue import is_queued
 from atoll.domain.snapshots.snapshot import Snapshot, check_fits
 from atoll.ports import LogLine, SandboxQuery, Transaction
+from atoll.services.contents.disk_returns import DiskReturns
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.directory import SandboxLookup
@@ -88,6 +89,7 @@ class Sandboxes:
         boundary: NetworkBoundary,
         task_queue: TaskQueue,
         waiting_tasks: WaitingTasks,
+        disks: DiskReturns,
     ) -> None:
         self._store = ground.store
         self._tracer = ground.telemetry.tracer
@@ -101,6 +103,7 @@ class Sandboxes:
         self._policy_push = policy_push
         self._task_queue = task_queue
         self._waiting_tasks = waiting_tasks
+        self._disks = disks
 
     async def create(
         self,
@@ -179,17 +182,25 @@ class Sandboxes:
 
     async def recreate(self, caller: Principal, ref: str) -> Sandbox:
         """Provision the sandbox anew under the same id, after saving unpulled and uncommitted
-        work. One that began as a snapshot begins so again, while that is kept."""
-        seed = (await self.get(caller, ref)).seed
+        work. One that began as a snapshot begins so again, while that is kept. Raises `Conflict`
+        (code `snapshot_elsewhere`) where its disk is out of reach."""
+        sandbox = await self.get(caller, ref)
+        check_may_manage(caller, sandbox)
         async with self._store.read() as rows:
-            snapshot = None if seed is None else await rows.snapshots.get(seed)
-        whole = snapshot is not None and snapshot.state is SnapshotState.READY
-        return await self._act(caller, ref, Recreate(seed if whole else None))
+            seed = None if sandbox.seed is None else await rows.snapshots.get(sandbox.seed)
+        if seed is None or seed.state is not SnapshotState.READY:
+            return await self._act(caller, ref, Recreate(None))
+        await self._disks.check_in_reach(seed)
+        return await self._act(caller, ref, Recreate(seed.id))
 
     async def restore(self, caller: Principal, ref: str, snapshot: Snapshot) -> Sandbox:
         """Provision the sandbox anew as a snapshot of it, under the same id, after saving unpulled
-        and uncommitted work. Raises `Invalid` for a snapshot of another one."""
-        check_fits(snapshot, await self.get(caller, ref))
+        and uncommitted work. Raises `Invalid` for a snapshot of another one, `Conflict` (code
+        `snapshot_elsewhere`) for one whose disk is out of reach."""
+        sandbox = await self.get(caller, ref)
+        check_fits(snapshot, sandbox)
+        check_may_manage(caller, sandbox)
+        await self._disks.check_in_reach(snapshot)
         return await self._act(caller, ref, Recreate(snapshot.id, snapshot.source))
 
     async def destroy(

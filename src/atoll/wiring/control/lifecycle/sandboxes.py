@@ -221,6 +221,7 @@ def build_sandboxes(
         boundary=cycle.policies.boundary,
         task_queue=queue,
         waiting_tasks=waiting,
+        disks=cycle.disk_returns,
     )
     return SandboxServices(
         sandboxes,
@@ -455,5 +456,6 @@ def build_admission(
         extensions=ports.extensions,
         agents=checks,
         workspaces=preparation.workspaces,
+        disks=cycle.disk_returns,
         settings=settings,
     )
