@@ -1,5 +1,7 @@
 import errno
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -49,3 +51,28 @@ def test_full_disk_is_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(Failed), FileImages().draft(tmp_path / "absent" / "image"):
         pass
+
+
+def test_end_waits_for_what_a_thread_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes, ends, plain = threading.Event(), threading.Event(), os.pwrite
+    closed: list[bool] = []
+
+    def held(descriptor: int, data: memoryview, at: int) -> int:
+        writes.set()
+        assert ends.wait(10)
+        count = plain(descriptor, data, at)
+        closed.append(False)
+        return count
+
+    monkeypatch.setattr(os, "pwrite", held)
+    with ThreadPoolExecutor(1) as threads:
+        with FileImages().draft(tmp_path / "image") as draft:
+            written = threads.submit(draft.write, 0, b"x")
+            assert writes.wait(10)
+            threading.Timer(0.01, ends.set).start()
+        closed.append(True)
+        assert written.result() is None
+    assert closed == [False, True]
+    assert list(tmp_path.iterdir()) == []

@@ -8,6 +8,7 @@ import pytest
 
 from atoll.domain.errors import AtollError, Conflict, Failed, LimitReached, NotFound, Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.services.contents import contents
 from atoll.services.contents.disk_returns import DiskReturns
 from atoll.wire.words.sandboxes import SnapshotState
 from tests.services.contents.keeping import changed
@@ -171,6 +172,76 @@ async def test_fetch_that_is_cut_leaves_nothing_and_the_next_one_works(tmp_path:
         s.place.blobs.before = s.place.blobs.after
         await bring(s)
         assert s.brought() == DATA
+
+
+async def test_fetch_that_takes_too_long_ends_leaves_nothing_and_the_next_one_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with exporting(tmp_path) as s:
+        await s.exports.export(LOCAL_PERSON, "one")
+        s.lose()
+        ended: list[str] = []
+
+        async def hang(_verb: str, name: str) -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.append(name)
+
+        s.place.blobs.before = hang
+        with monkeypatch.context() as patch:
+            patch.setattr(contents, "FETCH_SECONDS", 0.01)
+            patch.setattr(contents, "FETCH_RATE", len(DATA) * 100)
+            with pytest.raises(Unavailable, match=r"not fetched within 0 s.*3\.0 MiB.*try again"):
+                await bring(s)
+        assert len(ended) == 1
+        s.check_nothing_left()
+        assert list(s.disks.kept.iterdir()) == []
+        # Also one whose parts had begun to come.
+        reads = 0
+
+        async def hang_later(verb: str, name: str) -> None:
+            nonlocal reads
+            reads += 1
+            if reads > 2:
+                await hang(verb, name)
+
+        s.place.blobs.before = hang_later
+        with monkeypatch.context() as patch:
+            patch.setattr(contents, "FETCH_SECONDS", 0.3)
+            with pytest.raises(Unavailable):
+                await bring(s)
+        assert reads > 2
+        s.check_nothing_left()
+        s.place.blobs.before = s.place.blobs.after
+        await bring(s)
+        assert s.brought() == DATA
+
+
+async def test_time_of_a_fetch_grows_with_its_size_and_not_with_who_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two are fetched at once; the third begins later, and its time with it."""
+    async with exporting(tmp_path) as s:
+        done = await s.exports.export(LOCAL_PERSON, "one")
+        assert done.export is not None
+        free, begun = asyncio.Event(), asyncio.Event()
+
+        async def hang(_verb: str, _name: str) -> None:
+            begun.set()
+            await free.wait()
+
+        s.place.blobs.before = hang
+        org, content = done.org_id, done.export.content
+        async with asyncio.TaskGroup() as tasks:
+            for number in range(contents.AT_ONCE):
+                tasks.create_task(s.place.contents.fetch(org, content, tmp_path / f"to{number}"))
+            await begun.wait()
+            monkeypatch.setattr(contents, "FETCH_SECONDS", 0.2)
+            last = tasks.create_task(s.place.contents.fetch(org, content, tmp_path / "last"))
+            await asyncio.wait({last}, timeout=0.1)
+            free.set()
+        assert (tmp_path / "last").read_bytes() == DATA
 
 
 async def test_store_that_is_away_is_told_and_tried_again(tmp_path: Path) -> None:

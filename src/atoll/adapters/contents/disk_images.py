@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,37 @@ _FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NO_HOLES: Final = {errno.EINVAL, errno.EOPNOTSUPP}
 
 
+class _Shared:
+    """A descriptor that threads use until it is closed. Its number is another file's afterwards: a
+    thread that nobody waits for any more, as its task was cancelled, must not use it then."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._changed = threading.Condition()
+        self._users = 0
+        self._is_closed = False
+
+    @contextmanager
+    def use(self) -> Iterator[int]:
+        """Keep the descriptor open meanwhile. Raises `Failed` once it is closed."""
+        with self._changed:
+            if self._is_closed:
+                raise Failed("the image is not open any more")
+            self._users += 1
+        try:
+            yield self._descriptor
+        finally:
+            with self._changed:
+                self._users -= 1
+                self._changed.notify_all()
+
+    def retire(self) -> None:
+        """Wait for whoever uses the descriptor, and refuse it to others."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.wait_for(lambda: not self._users)
+
+
 class FileImage:
     """The `ports.contents.images.DiskImage` at a descriptor, which its context closes."""
 
@@ -23,9 +55,13 @@ class FileImage:
         status = os.fstat(descriptor)
         if not (stat.S_ISREG(status.st_mode) or stat.S_ISBLK(status.st_mode)):
             raise Invalid("an image is a file, or a disk")
-        self._descriptor = descriptor
+        self._shared = _Shared(descriptor)
         self._is_disk = stat.S_ISBLK(status.st_mode)
         self._size = os.lseek(descriptor, 0, os.SEEK_END) if self._is_disk else status.st_size
+
+    def retire(self) -> None:
+        """Wait for calls under way, and refuse others."""
+        self._shared.retire()
 
     @property
     def size(self) -> int:
@@ -37,8 +73,9 @@ class FileImage:
         at = 0
         while at < self._size:
             try:
-                start = os.lseek(self._descriptor, at, os.SEEK_DATA)
-                end = os.lseek(self._descriptor, start, os.SEEK_HOLE)
+                with self._shared.use() as descriptor:
+                    start = os.lseek(descriptor, at, os.SEEK_DATA)
+                    end = os.lseek(descriptor, start, os.SEEK_HOLE)
             except OSError as error:
                 if error.errno == errno.ENXIO:  # a hole to the end
                     return
@@ -52,9 +89,10 @@ class FileImage:
         """See the port."""
         pieces = []
         try:
-            while length and (data := os.pread(self._descriptor, length, offset)):
-                pieces.append(data)
-                offset, length = offset + len(data), length - len(data)
+            with self._shared.use() as descriptor:
+                while length and (data := os.pread(descriptor, length, offset)):
+                    pieces.append(data)
+                    offset, length = offset + len(data), length - len(data)
         except OSError as error:
             raise _refusal(error) from error
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
@@ -66,22 +104,29 @@ class FileImageDraft:
     def __init__(self, file: NewFile, into: Path) -> None:
         self._file = file
         self._into = into
+        self._shared = _Shared(file.descriptor)
+
+    def retire(self) -> None:
+        """Wait for calls under way, and refuse others."""
+        self._shared.retire()
 
     def write(self, offset: int, data: bytes | memoryview) -> None:
         """See the port."""
         rest = memoryview(data)
         try:
-            while rest:
-                count = os.pwrite(self._file.descriptor, rest, offset)
-                rest, offset = rest[count:], offset + count
+            with self._shared.use() as descriptor:
+                while rest:
+                    count = os.pwrite(descriptor, rest, offset)
+                    rest, offset = rest[count:], offset + count
         except OSError as error:
             raise _refusal(error) from error
 
     def commit(self, size: int) -> None:
         """See the port."""
         try:
-            os.ftruncate(self._file.descriptor, size)
-            self._file.link(self._into)
+            with self._shared.use() as descriptor:
+                os.ftruncate(descriptor, size)
+                self._file.link(self._into)
         except FileExistsError as error:
             raise _exists(self._into) from error
         except OSError as error:
@@ -101,7 +146,11 @@ class FileImages:
         except OSError as error:
             raise _refusal(error) from error
         try:
-            yield FileImage(descriptor)
+            image = FileImage(descriptor)
+            try:
+                yield image
+            finally:
+                image.retire()
         finally:
             os.close(descriptor)
 
@@ -112,7 +161,11 @@ class FileImages:
             raise _exists(into)
         try:
             with new_file(into.parent) as file:
-                yield FileImageDraft(file, into)
+                draft = FileImageDraft(file, into)
+                try:
+                    yield draft
+                finally:
+                    draft.retire()
         except OSError as error:
             raise _refusal(error) from error
 

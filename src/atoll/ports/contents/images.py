@@ -1,6 +1,7 @@
 """The DiskImages port: sparse files that contents are read from and written to.
 
-Calls read and write files: they are made in threads.
+Calls read and write files: they are made in threads. The end of a context waits for calls under
+way; later ones raise `Failed`, and touch no file.
 """
 
 from collections.abc import Iterator

@@ -14,9 +14,10 @@ A collection is safe beside contents that are made by other replicas, and after 
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import structlog
 
@@ -36,7 +37,12 @@ from atoll.ports.contents.blobs import Blob, Blobs
 from atoll.ports.contents.images import DiskImages
 from atoll.ports.contents.sealing import BlobSealer
 from atoll.services.contents.organization_keys import OrganizationKeys
-from atoll.services.contents.reading import ContentReader, Spans, parts_damaged
+from atoll.services.contents.reading import (
+    ContentReader,
+    Spans,
+    fetch_slow,
+    parts_damaged,
+)
 from atoll.services.contents.upload import Then, Tools, Upload
 from atoll.services.ground import Ground
 from atoll.wire.contents.manifest import Manifest
@@ -45,7 +51,13 @@ AT_ONCE: Final = 2
 """The contents that are made or read at once; each takes up to 100 MiB of memory."""
 COLLECT_EVERY: Final = timedelta(minutes=30)
 
+FETCH_SECONDS: Final = 60.0
+FETCH_RATE: Final = 2 * 2**20
+"""A fetch may take so many seconds, and one more for as many bytes."""
+
 _BATCH: Final = 500
+
+T = TypeVar("T")
 
 _log = structlog.get_logger(__name__)
 
@@ -101,7 +113,7 @@ class Contents:
             upload = Upload(self._tools, content_id, org_id, folder, keys)
             try:
                 manifest, usable = await self._load_base(org_id, content_id, base)
-                with self._images.open(source) as image:
+                async with _leave_in_thread(self._images.open(source)) as image:
                     await _ungrouped(upload.take(image, manifest, usable))
                 return await upload.commit(then)
             except Exception:
@@ -123,28 +135,36 @@ class Contents:
 
     async def fetch(self, org_id: OrgId, content_id: ContentId, into: Path) -> Content:
         """Write a content as a sparse file that was not there: whole, or not at all. Raises
-        `NotFound`, `Conflict`, `LimitReached`, `Unavailable`, and `Failed` (code
-        `content_damaged`) where it is not as it was kept."""
+        `NotFound`, `Conflict`, `LimitReached`, `Unavailable`, also where it takes longer than its
+        size allows, and `Failed` (code `content_damaged`) where it is not as it was kept."""
         reader = await self._reader(org_id, content_id)
+        async with self._room:
+            most = FETCH_SECONDS + reader.content.data / FETCH_RATE
+            try:
+                async with asyncio.timeout(most):
+                    await self._fetch(reader, into)
+            except TimeoutError as error:
+                raise fetch_slow(reader.content, most) from error
+        return reader.content
+
+    async def _fetch(self, reader: ContentReader, into: Path) -> None:
         damaged: list[str] = []
 
         async def note(name: str) -> None:
             damaged.append(name)
 
-        async with self._room:
-            manifest = await reader.manifest()
-            with self._images.draft(into) as draft:
+        manifest = await reader.manifest()
+        async with _leave_in_thread(self._images.draft(into)) as draft:
 
-                def write(spans: Spans) -> None:
-                    for offset, data in spans:
-                        draft.write(offset, data)
+            def write(spans: Spans) -> None:
+                for offset, data in spans:
+                    draft.write(offset, data)
 
-                await _ungrouped(reader.read(manifest, write, note))
-                if damaged:
-                    await self._distrust(damaged)
-                    raise parts_damaged(reader.content, damaged)
-                await asyncio.to_thread(draft.commit, reader.content.size)
-        return reader.content
+            await _ungrouped(reader.read(manifest, write, note))
+            if damaged:
+                await self._distrust(damaged)
+                raise parts_damaged(reader.content, damaged)
+            await asyncio.to_thread(draft.commit, reader.content.size)
 
     async def verify(self, org_id: OrgId, content_id: ContentId) -> Verification:
         """Read all of a content, and return which of its blobs are damaged; those are not used
@@ -291,6 +311,17 @@ async def _in_batches(blobs: AsyncIterator[Blob]) -> AsyncIterator[list[str]]:
 def _content_of(name: str) -> ContentId:
     """Return the id of the content, or the draft, for which a blob was made."""
     return ContentId(name.split("/")[1] if "/" in name else "")
+
+
+@asynccontextmanager
+async def _leave_in_thread(context: AbstractContextManager[T]) -> AsyncIterator[T]:
+    """Enter a context, and leave it in a thread: there it waits for others that a cancelled task
+    has left behind."""
+    stack = ExitStack()
+    try:
+        yield stack.enter_context(context)
+    finally:
+        await asyncio.to_thread(stack.close)
 
 
 async def _ungrouped(act: Awaitable[None]) -> None:

@@ -12,7 +12,8 @@ from typing import Final
 
 from atoll.domain.contents.content import Content, damaged_error
 from atoll.domain.contents.keys import ContentKeys
-from atoll.domain.errors import Failed, NotFound
+from atoll.domain.errors import Failed, NotFound, Unavailable
+from atoll.domain.size import spelled_size
 from atoll.ports.contents.blobs import MAX_BLOB_BYTES
 from atoll.services.contents.upload import THREADS, Tools
 from atoll.wire.contents.bundle import MAX_BUNDLE_PIECES, MAX_PIECE_BYTES, split_pieces
@@ -129,3 +130,12 @@ def parts_damaged(content: Content, names: list[str]) -> Failed:
     """Return the error of a content whose blobs of these names are damaged."""
     count = "one of its parts is" if len(names) == 1 else f"{len(names)} of its parts are"
     return damaged_error(content.id, f"{count} missing or changed")
+
+
+def fetch_slow(content: Content, seconds: float) -> Unavailable:
+    """Return the error of a content that was not fetched within its time."""
+    return Unavailable(
+        f"The disk was not fetched within {seconds:.0f} s, the most for its "
+        f"{spelled_size(content.data)}: the store of contents is too slow, or does not answer. "
+        "Nothing of it stays here: try again."
+    )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.domain.errors import Conflict, Invalid, NotFound
+from atoll.domain.errors import Conflict, Failed, Invalid, NotFound
 from atoll.ports.contents.images import DiskImages
 
 BLOCK = 64 * 1024
@@ -66,3 +66,29 @@ class DiskImagesContract:
                 pass
         with pytest.raises(NotFound), images.open(tmp_path / "absent"):
             pass
+
+    def test_call_after_the_end_touches_no_other_file(
+        self, images: DiskImages, tmp_path: Path
+    ) -> None:
+        """A thread may be left behind, and the number of the descriptor is another file's then."""
+        with images.draft(tmp_path / "image") as draft:
+            draft.write(0, b"a" * BLOCK)
+            draft.commit(BLOCK)
+        with images.open(tmp_path / "image") as image:
+            spans = image.data_spans()
+        others = [os.open(tmp_path / f"other{number}", os.O_RDWR | os.O_CREAT) for number in (1, 2)]
+        try:
+            for late in (
+                lambda: draft.write(0, b"late"),
+                lambda: draft.commit(5),
+                lambda: image.read(0, 5),
+                lambda: next(spans),
+            ):
+                with pytest.raises(Failed):
+                    late()
+            for other in others:
+                assert os.fstat(other).st_size == os.lseek(other, 0, os.SEEK_CUR) == 0
+        finally:
+            for other in others:
+                os.close(other)
+        assert (tmp_path / "image").stat().st_size == BLOCK
