@@ -2,12 +2,15 @@
 
 import asyncio
 import random
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from atoll.adapters.storage.contents import SqlContentBlobRows, SqlContentRows
 from atoll.domain.contents.content import DRAFT_LIFE, GRACE, Collection, ContentId
 from atoll.domain.errors import AtollError, NotFound, Unavailable
 from tests.services.contents.keeping import ORG, Keeping, changed, image, keeping
@@ -73,6 +76,40 @@ async def test_collection_at_each_step_of_a_keep_takes_nothing_it_refers_to(
         assert count > step
         await place.contents.collect()
         assert await place.fetch(content.id) == new
+
+
+async def test_content_that_is_committed_in_the_midst_of_a_sweep_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the two questions of a sweep: whose rows there are, and which drafts."""
+    async with keeping(tmp_path) as place:
+        data = image(1)
+        stored, commits = asyncio.Event(), asyncio.Event()
+
+        async def hold(verb: str, name: str) -> None:
+            if verb == "put" and name.endswith("/manifest"):
+                stored.set()
+                await commits.wait()
+
+        place.blobs.after = hold
+        async with asyncio.TaskGroup() as tasks:
+            kept = tasks.create_task(place.keep(data))
+            await stored.wait()
+            for rows, question in ((SqlContentBlobRows, "known"), (SqlContentRows, "drafts")):
+                plain = getattr(rows, question)
+
+                async def answered(
+                    *about: Any, plain: Callable[..., Awaitable[Any]] = plain
+                ) -> Any:
+                    answer = await plain(*about)
+                    commits.set()
+                    await kept
+                    return answer
+
+                monkeypatch.setattr(rows, question, answered)
+            await place.contents.collect()
+        monkeypatch.undo()
+        assert await place.fetch(kept.result().id) == data
 
 
 @dataclass

@@ -288,8 +288,10 @@ class Contents:
     async def _delete_left(self, names: list[str]) -> int:
         """Delete those of these blobs, which were listed before, that belong to nothing."""
         async with self._store.read() as rows:
-            known = await rows.content_blobs.known(names)
+            # Drafts first, as each statement sees what was committed before it: one that becomes a
+            # content between the two has rows by then.
             drafts = set(await rows.contents.drafts())
+            known = await rows.content_blobs.known(names)
         left = [name for name in names if name not in known and _content_of(name) not in drafts]
         for name in left:
             await self._blobs.delete(name)
