@@ -1,6 +1,7 @@
 """Snapshots, restores and forks that are asked of a control plane that does not lead."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -100,4 +101,46 @@ def test_refusal_of_a_snapshot_reaches_whoever_asked_a_follower(
     away.rename(image)
     assert outcomes(other, sandbox) == ["snapshot.failed"]
     assert not on_disk(fleet)
+    other.act(sandbox, "destroy")
+
+
+def test_disk_is_exported_and_fetched_when_a_follower_is_asked(
+    fleet: Fleet, apis: tuple[Api, Api]
+) -> None:
+    leader, other = apis
+    sandbox = other.create(name="far")["sandbox_id"]
+    other.run(sandbox, "echo one > file")
+    snapshot = taken(other, sandbox, "far")["snapshot_id"]
+    disk = Path(fleet.servers[0].home) / "boxes" / "snapshots" / snapshot
+    path = f"/v1/snapshots/{snapshot}"
+    away = disk.with_name("away")
+    disk.rename(away)
+    before = other.sandbox(sandbox)
+    for status, what, sent in (
+        (409, f"/v1/sandboxes/{sandbox}/restore", {"snapshot": snapshot}),
+        (409, "/v1/sandboxes", {"seed": {"snapshot": snapshot}}),
+        (404, f"{path}/export", None),
+    ):
+        refused = other.client.post(what, json=sent)
+        assert refused.status_code == status, refused.text
+        if status == 409:
+            assert refused.json()["code"] == "snapshot_elsewhere"
+    now = other.sandbox(sandbox)
+    assert (now["state"], now["generation"]) == (before["state"], before["generation"])
+    away.rename(disk)
+    assert other.call("POST", f"{path}/export")["exported"] is True
+    assert leader.call("GET", path)["exported"] is True
+    assert other.call("POST", f"{path}/verify")["whole"] is True
+    shutil.rmtree(disk)
+    other.call("POST", f"{path}/import")
+    assert on_disk(fleet) == {snapshot}
+    other.run(sandbox, "echo two > file")
+    back = other.call(
+        "POST", f"/v1/sandboxes/{sandbox}/restore?wait=true", json={"snapshot": "far"}
+    )
+    assert back["state"] == "ready", back
+    assert other.run(sandbox, "cat file") == "one\n"
+    assert fleet.query("SELECT id FROM disk_orders") == []
+    other.call("DELETE", path)
+    until(lambda: on_disk(fleet), lambda found: not found)
     other.act(sandbox, "destroy")

@@ -12,6 +12,7 @@ from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.snapshots.snapshot import Snapshot, snapshot_of
 from atoll.ports.contents.snapshot_disks import LentDisk
 from atoll.ports.extension import KeptDisk
+from atoll.services.contents.disk_orders import DiskOrders
 from atoll.services.contents.disk_returns import DiskPlaces, DiskReturns
 from atoll.services.ground import Ground
 from atoll.services.snapshots.exports import SnapshotExports
@@ -122,6 +123,7 @@ async def exporting(folder: Path, *, shared: bool = True) -> AsyncIterator[Expor
         (disks.kept / ready.id).write_bytes(DATA)
         own = frozenset({ready.extension})
         places = DiskPlaces(place.contents, disks, images, backends=own, shared=shared)
-        returns = DiskReturns(ground, places)
-        exports = SnapshotExports(ground, returns)
+        orders = DiskOrders(ground)
+        returns = DiskReturns(ground, places, orders)
+        exports = SnapshotExports(ground, returns, orders)
         yield Exporting(exports, returns, ground, ready, disks, place, images)

@@ -9,6 +9,7 @@ import pytest
 from atoll.domain.errors import AtollError, Conflict, Failed, LimitReached, NotFound, Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.services.contents import contents
+from atoll.services.contents.disk_orders import DiskOrders
 from atoll.services.contents.disk_returns import DiskReturns
 from atoll.wire.words.sandboxes import SnapshotState
 from tests.services.contents.keeping import changed
@@ -277,7 +278,7 @@ async def test_what_is_not_this_machines_to_bring_is_left_to_its_backend(tmp_pat
                 else:
                     await rows.snapshots.put(row)
             await s.returns.bring_for(s.copy(), pytest.fail)
-        await DiskReturns(s.ground, None).bring_for(s.copy(), pytest.fail)
+        await DiskReturns(s.ground, None, DiskOrders(s.ground)).bring_for(s.copy(), pytest.fail)
 
 
 async def test_snapshot_that_is_removed_meanwhile_does_not_come(tmp_path: Path) -> None:

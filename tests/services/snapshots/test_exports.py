@@ -17,7 +17,8 @@ from atoll.domain.ids import OrgId, PrincipalId, SnapshotId
 from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.snapshots.snapshot import Prebuild
-from atoll.services.contents.disk_returns import DiskPlaces, DiskReturns
+from atoll.services.contents.disk_orders import DiskOrders
+from atoll.services.contents.disk_returns import DiskReturns
 from atoll.services.ground import Ground
 from atoll.services.snapshots.exports import SnapshotExports
 from atoll.services.snapshots.keeper import SnapshotKeeper
@@ -242,21 +243,6 @@ async def test_installation_without_contents_refuses(tmp_path: Path) -> None:
     async with exporting(tmp_path) as s, scene() as other:
         ground = Ground(s.place.store, other.bus, s.place.clock, other.ground.ids)
         with pytest.raises(Conflict):
-            await SnapshotExports(ground, DiskReturns(ground, None)).export(LOCAL_PERSON, "one")
-
-
-async def test_replica_that_does_not_lead_moves_no_disk(tmp_path: Path) -> None:
-    async with exporting(tmp_path) as s, scene() as other:
-
-        class Follower:
-            shared, leads = True, False
-            run = check = None
-
-        ground = Ground(s.place.store, other.bus, s.place.clock, other.ground.ids)
-        follower = replace(ground, leadership=Follower())  # type: ignore[arg-type]
-        ports = DiskPlaces(s.place.contents, s.disks, s.folder)
-        with pytest.raises(Unavailable):
-            await SnapshotExports(follower, DiskReturns(follower, ports)).export(
-                LOCAL_PERSON, "one"
-            )
-        s.check_nothing_left()
+            orders = DiskOrders(ground)
+            exports = SnapshotExports(ground, DiskReturns(ground, None, orders), orders)
+            await exports.export(LOCAL_PERSON, "one")

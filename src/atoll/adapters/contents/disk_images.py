@@ -17,7 +17,7 @@ _FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NO_HOLES: Final = {errno.EINVAL, errno.EOPNOTSUPP}
 
 
-class _Shared:
+class _SharedDescriptor:
     """A descriptor that threads use until it is closed. Its number is another file's afterwards: a
     thread that nobody waits for any more, as its task was cancelled, must not use it then."""
 
@@ -55,7 +55,7 @@ class FileImage:
         status = os.fstat(descriptor)
         if not (stat.S_ISREG(status.st_mode) or stat.S_ISBLK(status.st_mode)):
             raise Invalid("an image is a file, or a disk")
-        self._shared = _Shared(descriptor)
+        self._shared = _SharedDescriptor(descriptor)
         self._is_disk = stat.S_ISBLK(status.st_mode)
         self._size = os.lseek(descriptor, 0, os.SEEK_END) if self._is_disk else status.st_size
 
@@ -104,7 +104,7 @@ class FileImageDraft:
     def __init__(self, file: NewFile, into: Path) -> None:
         self._file = file
         self._into = into
-        self._shared = _Shared(file.descriptor)
+        self._shared = _SharedDescriptor(file.descriptor)
 
     def retire(self) -> None:
         """Wait for calls under way, and refuse others."""

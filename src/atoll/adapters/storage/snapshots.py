@@ -1,16 +1,17 @@
-"""Table and rows of snapshots."""
+"""Tables and rows of snapshots, and of orders for their disks."""
 
 from datetime import datetime
 
 from sqlalchemy import BigInteger, Column, Index, Table, Text, and_, func, or_, select
 
 from atoll.adapters.storage.columns import metadata, read_page, to_us
-from atoll.adapters.storage.records import RecordTable, SqlOwnedRecords
+from atoll.adapters.storage.records import RecordTable, SqlOwnedRecords, SqlRecords
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId, SnapshotId
 from atoll.domain.paging import PageQuery, RowPage
+from atoll.domain.snapshots.disk_order import DiskOrder, DiskOrderId
 from atoll.domain.snapshots.snapshot import Snapshot
-from atoll.ports.store.snapshots import SnapshotRows
+from atoll.ports.store.snapshots import DiskOrderRows, SnapshotRows
 from atoll.wire.words.sandboxes import Scope, SnapshotState, State
 
 snapshots = Table(
@@ -34,6 +35,14 @@ snapshots = Table(
     Index("snapshots_by_sandbox", "sandbox_id"),
     Index("snapshots_by_state", "state"),
     Index("snapshots_by_end", "expires_us"),
+)
+
+disk_orders = Table(
+    "disk_orders",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("at_us", BigInteger, nullable=False),
+    Column("body", Text, nullable=False),
 )
 
 _HIDDEN = ("fork", "prebuild")
@@ -146,6 +155,21 @@ class SqlSnapshotRows(SqlOwnedRecords[Snapshot, SnapshotId], SnapshotRows):
         stuck = and_(table.state.in_(_UNSETTLED), table.created_us <= moment)
         over = or_(table.expires_us <= moment, table.kind == "fork")
         return await self._all(or_(stuck, over), order=(table.id,))
+
+
+class SqlDiskOrderRows(SqlRecords[DiskOrder, DiskOrderId], DiskOrderRows):
+    """The `ports.store.snapshots.DiskOrderRows` on one connection."""
+
+    records = RecordTable(
+        disk_orders,
+        DiskOrder,
+        lambda order: {"id": order.id, "at_us": to_us(order.at)},
+        order=(disk_orders.c.at_us, disk_orders.c.id),
+    )
+
+    async def everything(self) -> list[DiskOrder]:
+        """See the port."""
+        return await self._all()
 
 
 def _kind(snapshot: Snapshot) -> str:

@@ -54,7 +54,7 @@ from atoll.adapters.storage.replicas import SqlLoginRows, SqlMaintenanceRows, Sq
 from atoll.adapters.storage.sandboxes import SqlIdempotencyRows, SqlSandboxRows
 from atoll.adapters.storage.screens import SqlScreenRows
 from atoll.adapters.storage.secrets import SqlSecretRows
-from atoll.adapters.storage.snapshots import SqlSnapshotRows
+from atoll.adapters.storage.snapshots import SqlDiskOrderRows, SqlSnapshotRows
 from atoll.adapters.storage.tools.wakings import SqlWakingRows
 from atoll.adapters.storage.tools.watches import SqlWatchRows
 from atoll.adapters.storage.webhooks import SqlWebhookDeliveryRows, SqlWebhookRows
@@ -114,6 +114,7 @@ def _sandboxes(connection: AsyncConnection) -> SandboxTables:
         usage=SqlUsageRows(connection),
         screens=SqlScreenRows(connection),
         snapshots=SqlSnapshotRows(connection),
+        disk_orders=SqlDiskOrderRows(connection),
         content_keys=SqlContentKeyRows(connection),
         contents=SqlContentRows(connection),
         content_blobs=SqlContentBlobRows(connection),

@@ -1,12 +1,13 @@
-"""Snapshots."""
+"""Snapshots, and what replicas ask of the one that has their disks."""
 
 from datetime import datetime
 from typing import Protocol
 
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId, SnapshotId
 from atoll.domain.paging import PageQuery, RowPage
+from atoll.domain.snapshots.disk_order import DiskOrder, DiskOrderId
 from atoll.domain.snapshots.snapshot import Snapshot
-from atoll.ports.store.records import OwnedRecords
+from atoll.ports.store.records import OwnedRecords, Records
 
 
 class SnapshotRows(OwnedRecords[Snapshot, SnapshotId], Protocol):
@@ -59,4 +60,12 @@ class SnapshotRows(OwnedRecords[Snapshot, SnapshotId], Protocol):
     async def unsettled(self, before: datetime) -> list[Snapshot]:
         """Return those that are being made or removed since `before`, those whose time is over by
         then, and those of forks."""
+        ...
+
+
+class DiskOrderRows(Records[DiskOrder, DiskOrderId], Protocol):
+    """Orders to the leader."""
+
+    async def everything(self) -> list[DiskOrder]:
+        """Return all orders, oldest first."""
         ...

@@ -60,7 +60,7 @@ from atoll.ports.store.replicas import LoginRows, MaintenanceRows, ReplicaRows
 from atoll.ports.store.sandboxes import IdempotencyRows, SandboxRows
 from atoll.ports.store.screens import SealedScreens
 from atoll.ports.store.secrets import SecretRows
-from atoll.ports.store.snapshots import SnapshotRows
+from atoll.ports.store.snapshots import DiskOrderRows, SnapshotRows
 from atoll.ports.store.tools.wakings import WakingRows
 from atoll.ports.store.tools.watches import WatchRows
 from atoll.ports.store.webhooks import WebhookDeliveryRows, WebhookRows
@@ -135,6 +135,9 @@ class SandboxTables:
 
     snapshots: SnapshotRows
     """Snapshots."""
+
+    disk_orders: DiskOrderRows
+    """Orders of replicas to the one that has the disks of snapshots."""
     content_keys: ContentKeyRows
     """The key of each organization's contents, sealed."""
 

@@ -6,7 +6,7 @@ place: the image is checked bit by bit before the machine is given it.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 from atoll.domain.errors import Conflict, Failed, NotFound, Unavailable
 from atoll.domain.ids import SnapshotId
 from atoll.domain.sandboxes.sandbox import Sandbox
+from atoll.domain.snapshots.disk_order import DiskAct
 from atoll.domain.snapshots.snapshot import (
     UNSHARED,
     Snapshot,
@@ -24,8 +25,12 @@ from atoll.domain.snapshots.snapshot import (
 )
 from atoll.ports.contents.snapshot_disks import SnapshotDisks
 from atoll.services.contents.contents import Contents
+from atoll.services.contents.disk_orders import DiskOrders
 from atoll.services.ground import Ground
 from atoll.wire.words.sandboxes import SnapshotState
+
+FIND_SECONDS: Final = 10.0
+"""The time for which the leader is asked whether it has a disk."""
 
 IMAGES_AT_ONCE: Final = 2
 """A disk is there twice for a moment: as it was fetched, and in its place."""
@@ -51,9 +56,10 @@ class DiskReturns:
     """Returns of disks. `places` is None where an installation keeps no contents: then everything
     is refused, and no sandbox gets a disk."""
 
-    def __init__(self, ground: Ground, places: DiskPlaces | None) -> None:
+    def __init__(self, ground: Ground, places: DiskPlaces | None, orders: DiskOrders) -> None:
         self._ground = ground
         self._places = places
+        self._orders = orders
         self._locks: WeakValueDictionary[SnapshotId, asyncio.Lock] = WeakValueDictionary()
 
     @property
@@ -73,6 +79,14 @@ class DiskReturns:
         lock = self._locks.setdefault(snapshot_id, asyncio.Lock())
         async with lock:
             yield places
+
+    async def delegate(self, snapshot: Snapshot, act: DiskAct) -> bool:
+        """Have the leader act on a snapshot's disk, on a replica that does not lead, and return
+        whether this is one. Raises what the leader raises there, `Unavailable`."""
+        if self.places and self._ground.leadership.leads:
+            return False
+        await self._orders.ask(snapshot.id, act)
+        return True
 
     async def bring(self, snapshot: Snapshot) -> None:
         """Have a snapshot's disk on this machine; one that is there stays. Raises `NotFound` for
@@ -97,13 +111,17 @@ class DiskReturns:
 
     async def check_in_reach(self, snapshot: Snapshot) -> None:
         """Check, before anything is done for it, that a sandbox can begin as a snapshot. Does
-        nothing where `bring_for` does nothing, and on a replica that does not lead. Raises
-        `Conflict` (code `snapshot_elsewhere`), `Unavailable`."""
+        nothing where `bring_for` does nothing, nor where no leader answers: the bring-up finds out
+        then. Raises `Conflict` (code `snapshot_elsewhere`), `Unavailable`."""
         places = self._places
         if places is None or snapshot.extension not in places.backends:
             return
         if self._ground.leadership.leads:
             await _is_here(snapshot, places)
+        elif snapshot.export is None and snapshot.forks is None:
+            # That of a fork was made a moment ago, where its copies begin.
+            with suppress(Unavailable):
+                await self._orders.ask(snapshot.id, DiskAct.FIND, seconds=FIND_SECONDS)
 
     async def bring_for(self, sandbox: Sandbox, report: Callable[[str], None]) -> None:
         """Have the disk that a sandbox begins as on this machine. Does nothing where its backend

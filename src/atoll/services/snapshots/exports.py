@@ -13,6 +13,7 @@ from atoll.domain.errors import AtollError, NotFound
 from atoll.domain.ids import SnapshotId
 from atoll.domain.paging import PageQuery
 from atoll.domain.people.principal import Principal
+from atoll.domain.snapshots.disk_order import DiskAct, DiskOrder
 from atoll.domain.snapshots.snapshot import (
     Snapshot,
     SnapshotExport,
@@ -22,6 +23,7 @@ from atoll.domain.snapshots.snapshot import (
 )
 from atoll.ports import Transaction
 from atoll.ports.contents.snapshot_disks import SnapshotDisks
+from atoll.services.contents.disk_orders import DiskOrders
 from atoll.services.contents.disk_returns import DiskPlaces, DiskReturns
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.snapshots import find_snapshot
@@ -33,9 +35,10 @@ _log = structlog.get_logger(__name__)
 class SnapshotExports:
     """Use cases on exports, which a snapshot's owner and administrators have."""
 
-    def __init__(self, ground: Ground, returns: DiskReturns) -> None:
+    def __init__(self, ground: Ground, returns: DiskReturns, orders: DiskOrders) -> None:
         self._ground = ground
         self._returns = returns
+        self._orders = orders
 
     async def export(self, caller: Principal, ref: str) -> Snapshot:
         """Keep a snapshot's disk among the contents; one that is there already stays. Raises
@@ -43,12 +46,9 @@ class SnapshotExports:
         contents raise: nothing is kept then."""
         snapshot = await self._find(caller, ref)
         check_exportable(snapshot)
-        async with self._returns.alone(snapshot.id) as places:
-            # Who had the disk before may have exported it.
-            snapshot = await self._find(caller, snapshot.id)
-            if snapshot.export is not None:
-                return snapshot
-            return await self._keep(snapshot, places)
+        if await self._returns.delegate(snapshot, DiskAct.EXPORT):
+            return await self._find(caller, snapshot.id)
+        return await self._export(snapshot.id)
 
     async def verify(self, caller: Principal, ref: str) -> Verification:
         """Read all that was stored for a snapshot, and return what of it is damaged. Raises
@@ -61,8 +61,32 @@ class SnapshotExports:
         """Bring a snapshot's disk back to this machine; one that is there already stays. Raises
         `NotFound`, `Forbidden`, and as `DiskReturns.bring`: nothing comes back then."""
         snapshot = await self._find(caller, ref)
-        await self._returns.bring(snapshot)
+        exported(snapshot)
+        if not await self._returns.delegate(snapshot, DiskAct.IMPORT):
+            await self._returns.bring(snapshot)
         return snapshot
+
+    async def run(self) -> None:
+        """Do what replicas that do not lead are asked for, until cancelled. For the leader."""
+        await self._orders.run(self._perform)
+
+    async def _perform(self, order: DiskOrder) -> None:
+        match order.act:
+            case DiskAct.EXPORT:
+                await self._export(order.snapshot_id)
+            case DiskAct.IMPORT:
+                await self._returns.bring(await self._read(order.snapshot_id))
+            case DiskAct.FIND:
+                await self._returns.check_in_reach(await self._read(order.snapshot_id))
+
+    async def _export(self, snapshot_id: SnapshotId) -> Snapshot:
+        async with self._returns.alone(snapshot_id) as places:
+            # Who had the disk before may have exported it.
+            snapshot = await self._read(snapshot_id)
+            check_exportable(snapshot)
+            if snapshot.export is not None:
+                return snapshot
+            return await self._keep(snapshot, places)
 
     async def _keep(self, snapshot: Snapshot, places: DiskPlaces) -> Snapshot:
         made: list[Snapshot] = []
@@ -90,6 +114,13 @@ class SnapshotExports:
             )
         exports = (other.export for other in page.rows if other.export is not None)
         return next((export.content for export in exports), None)
+
+    async def _read(self, snapshot_id: SnapshotId) -> Snapshot:
+        async with self._ground.store.read() as rows:
+            snapshot = await rows.snapshots.get(snapshot_id)
+        if snapshot is None:
+            raise NotFound("The snapshot was removed meanwhile.")
+        return snapshot
 
     async def _find(self, caller: Principal, ref: str) -> Snapshot:
         async with self._ground.store.read() as rows:

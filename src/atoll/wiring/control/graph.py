@@ -24,6 +24,7 @@ from atoll.services.application import (
 )
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.approvals.request_watch import RequestWatch
+from atoll.services.contents.disk_orders import DiskOrders
 from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.forges.forge_tokens import ForgeTokens
 from atoll.services.forges.issues import Issues
@@ -357,7 +358,7 @@ def build_snapshots(
     return SnapshotServices(
         keeper,
         snapshots,
-        SnapshotExports(ground, returns),
+        SnapshotExports(ground, returns, DiskOrders(ground)),
         Forks(ground, snapshots, within.sandboxes),
         SnapshotUpkeep(ground, keeper, within.keeping.prebuilds),
         SnapshotSchedule(ground, within.directory, keeper),

@@ -333,6 +333,7 @@ def _leading(services: "Application", settings: "ControlSettings") -> "Sequence[
         services.webhooks.worker.run,
         services.previews.watch.run,
         services.snapshots.upkeep.run,
+        services.snapshots.exports.run,
         services.snapshots.schedule.run,
         services.snapshots.turns.run,
         services.backends.pools.upkeep.run,

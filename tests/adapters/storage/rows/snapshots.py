@@ -6,6 +6,7 @@ from typing import Any
 
 from atoll.domain.ids import PERSONAL_ORG, OrgId, SandboxId, SnapshotId
 from atoll.domain.paging import PageQuery
+from atoll.domain.snapshots.disk_order import DiskAct, DiskOrder, DiskOrderId, DiskRefusal
 from atoll.domain.snapshots.snapshot import Prebuild, Snapshot
 from atoll.ports import Store
 from atoll.testing import samples
@@ -158,3 +159,24 @@ async def check_orphans_are_those_of_profiles_whose_sandbox_is_destroyed(store: 
         await rows.sandboxes.update(replace(going, state=State.DESTROYED))
     async with store.read() as rows:
         assert await rows.snapshots.orphans() == [lost, auto, living]
+
+
+async def check_disk_orders_are_read_oldest_first_until_they_are_removed(store: Store) -> None:
+    def order(number: int, age: int) -> DiskOrder:
+        at = NOW - timedelta(seconds=age)
+        return DiskOrder(DiskOrderId(f"do_{number}"), SnapshotId("snap_1"), DiskAct.EXPORT, at)
+
+    new, old = order(1, 0), order(2, 5)
+    refusal = DiskRefusal("Conflict", "It is elsewhere.", "snapshot_elsewhere", "snapshot")
+    settled = replace(new, settled=True, refusal=refusal)
+    async with store.begin() as rows:
+        for one in (new, old, settled):
+            await rows.disk_orders.put(one)
+    async with store.read() as rows:
+        assert await rows.disk_orders.everything() == [old, settled]
+        assert await rows.disk_orders.get(new.id) == settled
+    async with store.begin() as rows:
+        await rows.disk_orders.remove(new.id)
+        await rows.disk_orders.remove(new.id)
+    async with store.read() as rows:
+        assert await rows.disk_orders.everything() == [old]

@@ -17,6 +17,7 @@ from atoll.ports import Extension, Vault
 from atoll.ports.contents.blobs import Blobs
 from atoll.ports.contents.snapshot_disks import SnapshotDisks
 from atoll.services.contents.contents import Contents
+from atoll.services.contents.disk_orders import DiskOrders
 from atoll.services.contents.disk_returns import DiskPlaces, DiskReturns
 from atoll.services.ground import Ground
 from atoll.wiring.control.vaulting import lock_key
@@ -65,7 +66,7 @@ def build_disk_returns(
 ) -> DiskReturns:
     """Return what brings snapshots' disks back; without `ports` it refuses."""
     if ports is None:
-        return DiskReturns(ground, None)
+        return DiskReturns(ground, None, DiskOrders(ground))
     contents = Contents(
         ground, vault, blobs=ports.blobs, sealer=ZstdAesSealer(), images=FileImages()
     )
@@ -73,4 +74,4 @@ def build_disk_returns(
         name for name, backend in extensions.items() if isinstance(backend, ZygoteSnapshots)
     )
     places = DiskPlaces(contents, ports.disks, ports.folder, backends=own, shared=ports.shared)
-    return DiskReturns(ground, places)
+    return DiskReturns(ground, places, DiskOrders(ground))
