@@ -5,6 +5,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from atoll.adapters.blobs.folder import FolderBlobs
+from atoll.adapters.contents.disk_images import FileImages
+from atoll.adapters.contents.sealer import ZstdAesSealer
+from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.domain.errors import Conflict, Invalid, LimitReached, NotFound
 from atoll.domain.ids import SnapshotId
 from atoll.domain.people.principal import LOCAL_PERSON
@@ -12,6 +16,7 @@ from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.snapshots.snapshot import Snapshot, snapshot_of
 from atoll.ports.contents.snapshot_disks import LentDisk
 from atoll.ports.extension import KeptDisk
+from atoll.services.contents.contents import Contents
 from atoll.services.contents.disk_orders import DiskOrders
 from atoll.services.contents.disk_returns import DiskPlaces, DiskReturns
 from atoll.services.ground import Ground
@@ -100,6 +105,18 @@ class Exporting:
     def check_nothing_left(self) -> None:
         """Check that neither a copy nor an image is left."""
         assert list(self.disks.lent.iterdir()) == list(self.folder.iterdir()) == []
+
+
+def have_disks(returns: DiskReturns, ground: Ground, folder: Path) -> FolderDisks:
+    """Give a control plane contents and disks in this folder, none yet; return the disks."""
+    disks, blobs = FolderDisks(folder), FolderBlobs(folder / "blobs")
+    contents = Contents(
+        ground, InMemoryVault(), blobs=blobs, sealer=ZstdAesSealer(), images=FileImages()
+    )
+    (folder / "imports").mkdir()
+    own = frozenset({"ext.namespaces"})
+    returns._places = DiskPlaces(contents, disks, folder / "imports", backends=own, shared=True)
+    return disks
 
 
 @asynccontextmanager

@@ -156,9 +156,9 @@ class DiskReturns:
 
 
 async def _is_here(snapshot: Snapshot, places: DiskPlaces) -> bool:
-    """Return whether a snapshot's disk is on this machine, where it can come back otherwise. Raises
-    `Conflict` where this machine takes no disks, and (code `snapshot_elsewhere`) where it is neither
-    here nor among the contents."""
+    """Return whether a snapshot's disk is on this machine; where it is not, it can come back. Raises
+    `Conflict` where the machine takes no disks, and (code `snapshot_elsewhere`) for one that is not
+    among the contents."""
     if await places.disks.find(snapshot.id):
         return True
     if snapshot.export is None:

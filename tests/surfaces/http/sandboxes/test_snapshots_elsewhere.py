@@ -8,16 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from atoll.adapters.blobs.folder import FolderBlobs
-from atoll.adapters.contents.disk_images import FileImages
-from atoll.adapters.contents.sealer import ZstdAesSealer
-from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.domain.contents.content import ContentId
 from atoll.domain.ids import SnapshotId
 from atoll.domain.snapshots.snapshot import SnapshotExport
-from atoll.services.contents.contents import Contents
-from atoll.services.contents.disk_returns import DiskPlaces
-from tests.services.snapshots.exporting import FolderDisks
+from tests.services.snapshots.exporting import FolderDisks, have_disks
 from tests.surfaces.http.team import team_of
 from tests.surfaces.http.world import World
 
@@ -27,14 +21,7 @@ BASE = "/v1/sandboxes"
 @pytest.fixture
 def disks(atoll: World, tmp_path: Path) -> FolderDisks:
     """The disks of this server, which has none yet."""
-    made = FolderDisks(tmp_path)
-    blobs = FolderBlobs(tmp_path / "blobs")
-    contents = Contents(
-        atoll.ground, InMemoryVault(), blobs=blobs, sealer=ZstdAesSealer(), images=FileImages()
-    )
-    places = DiskPlaces(contents, made, tmp_path, backends=frozenset({"ext.namespaces"}))
-    atoll.services.sandboxes._disks._places = places
-    return made
+    return have_disks(atoll.services.sandboxes._disks, atoll.ground, tmp_path)
 
 
 async def call(client: httpx.AsyncClient, path: str, **body: Any) -> dict[str, Any]:
