@@ -156,7 +156,7 @@ class DiskReturns:
 
 
 async def _is_here(snapshot: Snapshot, places: DiskPlaces) -> bool:
-    """Return whether a snapshot's disk is on this machine; where it is not, it can come back. Raises
+    """Return whether a snapshot's disk is on this machine; where it is not, it can come. Raises
     `Conflict` where the machine takes no disks, and (code `snapshot_elsewhere`) for one that is not
     among the contents."""
     if await places.disks.find(snapshot.id):
