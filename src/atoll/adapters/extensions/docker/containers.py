@@ -167,17 +167,15 @@ class Containers:
         except AtollError as err:
             _log.warning("container_left", container=name, reason=err.message)
 
-    async def sweep_ended(self, name: str) -> None:
-        """Do the same to a container that has ended. Raises what `inspect` raises."""
-        container = await self.inspect(name)
-        if container is not None and not container.state.running:
-            await self.sweep(container.id)
-
     async def sweep_generation(self, sandbox_id: str, generation: int) -> None:
         """Do the same to the container of a sandbox, unless it is of another generation: the
-        sandbox may be started again by now. Raises what `inspect` raises."""
+        sandbox may be started again by now. 0 is that of one that waited in a pool, which goes once
+        it has ended. Raises what `inspect` raises."""
         container = await self.inspect(self.name(sandbox_id))
-        if container is not None and _is_of(container, generation):
+        if container is None:
+            return
+        gone = _is_of(container, generation) if generation else not container.state.running
+        if gone:
             await self.sweep(container.id)
 
 

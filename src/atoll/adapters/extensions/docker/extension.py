@@ -443,10 +443,7 @@ class Docker(ZygoteSnapshots):
         container = self._containers.name(report.sandbox_id)
         try:
             how = await self._ends.settle(report.sandbox_id, container)
-            if report.generation:
-                await self._containers.sweep_generation(report.sandbox_id, report.generation)
-            else:
-                await self._containers.sweep_ended(container)
+            await self._containers.sweep_generation(report.sandbox_id, report.generation)
         except AtollError as err:
             how = err.message
         reason = self._with_causes(report.reason, how)
@@ -465,10 +462,11 @@ class Docker(ZygoteSnapshots):
             return None
         # Its runtime is still there: it may be on its way out, or stuck. Either way it ends now.
         await self._link.request(wire.Stop(sandbox_id), seconds=STOP_SECONDS)
-        await self._containers.sweep_generation(sandbox_id, box.generation)
+        ended = 0 if box.pooled else box.generation
+        await self._containers.sweep_generation(sandbox_id, ended)
         cause = f"its container ended with status {report.exit_code or 'unknown'}"
         reason = self._with_causes(cause)
-        return Ended(SandboxId(sandbox_id), 0 if box.pooled else box.generation, reason)
+        return Ended(SandboxId(sandbox_id), ended, reason)
 
     def _is_new(self, death: Ended) -> bool:
         """Return whether this end was not reported before."""
