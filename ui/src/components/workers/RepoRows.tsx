@@ -18,12 +18,13 @@ interface RepoRowsProps {
 export function RepoRows({ repos, known, at, onChange }: RepoRowsProps) {
   const group = useRef<HTMLFieldSetElement>(null);
   const add = useRef<HTMLButtonElement>(null);
+  const focusing = useRef(0);
 
   function begin(): void {
     const row = Math.max(0, ...repos.map((one) => one.row)) + 1;
     onChange([...repos, { row, known: '', url: '', branch: '', fromBranch: '' }]);
     // Once it is there.
-    requestAnimationFrame(() => {
+    focusing.current = requestAnimationFrame(() => {
       const rows = group.current?.querySelectorAll('.worker-repo') ?? [];
       [...rows].at(-1)?.querySelector<HTMLElement>('input, select')?.focus();
     });
@@ -31,6 +32,8 @@ export function RepoRows({ repos, known, at, onChange }: RepoRowsProps) {
 
   function end(row: number): void {
     onChange(repos.filter((one) => one.row !== row));
+    // A row that was added a moment before takes no focus any more.
+    cancelAnimationFrame(focusing.current);
     add.current?.focus();
   }
 
