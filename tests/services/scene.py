@@ -27,6 +27,7 @@ from atoll.services.ground import Ground, SoleLeader
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Events
 from atoll.services.library.profiles import Profiles
+from atoll.services.library.settings import ReachabilityEntry, ReachabilitySettings
 from atoll.services.lifecycle.room import SessionRoom
 from atoll.services.policies.policies import GrantInsideAccess
 from atoll.services.sandboxes.background import Background
@@ -60,6 +61,11 @@ RESTING = BARE.replace("bare", "resting").replace("max: 4h", "max: 4h, idle_stop
 BELONGING = BARE.replace("bare", "belonging") + "workspace: {scope_default: agent}\n"
 FOREIGN = BARE.replace("bare", "foreign").replace("in-memory", "elsewhere")
 STRICT = BARE.replace("bare", "strict").replace("none", "microvm")
+
+REACHABILITY = ReachabilitySettings(
+    tunnels={"a": ReachabilityEntry("wireguard", "https://a.example")},
+    identities={"a": ReachabilityEntry("oidc", "https://id.example")},
+)
 
 
 @contextmanager
@@ -206,7 +212,14 @@ async def opened(
             str(number): text
             for number, text in enumerate((BARE, IDLING, RESTING, BELONGING, FOREIGN, STRICT))
         }
-        profiles = Profiles(store, bus, clock=clock, identifiers=ids, bundled=documents)
+        profiles = Profiles(
+            store,
+            bus,
+            clock=clock,
+            identifiers=ids,
+            bundled=documents,
+            reachability=REACHABILITY,
+        )
         ports = SandboxPorts(
             {one.name: one for one in (extension, *others)},
             runtime,

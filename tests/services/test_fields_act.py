@@ -50,7 +50,7 @@ from atoll.wire.zygote import messages as wire
 from tests.peers.contract import AGENT
 from tests.services.provisioning.test_resumption import STARTED, started, stopped
 from tests.services.sandboxes.test_sandboxes import OTHER
-from tests.services.scene import Scene, scene
+from tests.services.scene import REACHABILITY, Scene, scene
 
 HEAD: dict[str, Any] = {
     "id": "profile.acting",
@@ -195,6 +195,8 @@ async def _effects(document: dict[str, Any], **request: Any) -> dict[str, Any]:
             for call in s.runtime.calls
             if isinstance(call.body, bytes)
         ]
+        named = ready.profile.reachability
+        effects["reached_by"] = (REACHABILITY.tunnel_of(named), REACHABILITY.identity_of(named))
         effects["laid_out"] = [repo.repo_url for repo in ready.repos]
         effects["span"] = str(ready.expires_at - ready.created_at)
         again = await _outcome(s.sandboxes.create(LOCAL_PERSON, wanted))

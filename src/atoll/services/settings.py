@@ -3,7 +3,11 @@
 from dataclasses import dataclass, field
 
 from atoll.services.journals.settings import AuditSettings, EventSettings, JournalSettings
-from atoll.services.library.settings import KeptSettings, RepositorySettings
+from atoll.services.library.settings import (
+    KeptSettings,
+    ReachabilitySettings,
+    RepositorySettings,
+)
 from atoll.services.logins.settings import AgentLoginSettings
 from atoll.services.people.identity.settings import AuthSettings
 from atoll.services.people.settings import TokenSettings
@@ -26,6 +30,7 @@ class ServiceSettings:
     events: EventSettings = field(default_factory=EventSettings)
     audit: AuditSettings = field(default_factory=AuditSettings)
     repositories: RepositorySettings = field(default_factory=RepositorySettings)
+    reachability: ReachabilitySettings = field(default_factory=ReachabilitySettings)
     tools: ToolSettings = field(default_factory=ToolSettings)
     workers: WorkerSettings = field(default_factory=WorkerSettings)
     tokens: TokenSettings = field(default_factory=TokenSettings)

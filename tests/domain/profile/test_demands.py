@@ -19,8 +19,6 @@ HEAD = 'id: profile.x\nversion: "1.0.0"\n'
         ("root: overlay\n", "root"),
         ("safety: {debug: true}\n", "safety.debug"),
         ("placement: {prefer: [box]}\n", "placement"),
-        ("reachability: {tunnel: bridge}\n", "reachability.tunnel"),
-        ("reachability: {identity: warden}\n", "reachability.identity"),
         ("workspace: {access: ro}\n", "workspace.access"),
         ("workspace: {access: none}\n", "workspace.access"),
         ("resources: {cpu: 2}\n", "resources.cpu"),
@@ -53,6 +51,10 @@ def test_profile_demands_what_it_names(text: str, field: str) -> None:
         (
             "setup: {instructions: Read., secret_refs: [A]}\n",
             {"setup.instructions", "setup.secret_refs"},
+        ),
+        (
+            "reachability: {tunnel: bridge, identity: warden}\n",
+            {"reachability.tunnel", "reachability.identity"},
         ),
         ("repos: [{repo_url: https://example.org/o/r}]\n", {"repos"}),
     ],

@@ -103,3 +103,15 @@ async def test_profile_that_is_wrong_says_so_instead_of_being_absent(
             assert field in str(wrong.value.field)
         with pytest.raises(NotFound):
             await profiles(s, tmp_path).get(LOCAL_PERSON, "other")
+
+
+async def test_file_with_an_unknown_tunnel_hides_only_itself_and_says_why(tmp_path: Path) -> None:
+    (tmp_path / "reached.yaml").write_text(
+        'id: profile.reached\nversion: "1.0.0"\nreachability: {tunnel: gone}\n'
+    )
+    async with scene(run=False) as s:
+        service = profiles(s, tmp_path)
+        assert "profile.reached" not in {one.id for one in await service.list(LOCAL_PERSON)}
+        with pytest.raises(Invalid, match=r"reached\.yaml") as refused:
+            await service.get(LOCAL_PERSON, "reached")
+        assert refused.value.field == "reachability.tunnel"

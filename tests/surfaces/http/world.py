@@ -40,6 +40,7 @@ from atoll.ports.host import Finding
 from atoll.services.application import Application
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
+from atoll.services.library.settings import ReachabilitySettings
 from atoll.services.people.identity.settings import AuthSettings
 from atoll.services.people.logins import Logins
 from atoll.services.sandboxes.settings import AdmissionSettings
@@ -559,6 +560,7 @@ async def world(
     public_url: str | None = None,
     proxies: TrustedProxies = NO_PROXIES,
     namespaces: tuple[Namespace, ...] = (),
+    reachability: ReachabilitySettings | None = None,
 ) -> AsyncIterator[World]:
     """The whole control plane over a database and a scripted runtime, behind the real server."""
     clock, bus, identifiers = TurnedClock(), InProcessBus(), Identifiers()
@@ -588,6 +590,7 @@ async def world(
         settings = ServiceSettings(
             AdmissionSettings(max_sandboxes=max_sandboxes),
             auth=own_auth,
+            reachability=reachability or ReachabilitySettings(),
         )
         hooks, forge, drive = FakeWebhookSender(), FakeForge(), FakeDrive()
         machines = FakeSshMachines()

@@ -48,6 +48,8 @@ EVERYTHING = {
     "database_synced": True,
     "extensions": ["docker"],
     "upstreams": {"openai": "https://example.com"},
+    "tunnels": {"ops-bridge": {"kind": "wireguard", "url": "https://bridge.example"}},
+    "identities": {"ops-warden": {"kind": "oidc", "url": "https://warden.example"}},
     "docker_host": "unix:///d",
     "cloudflare": {"templates": {"host": "SandboxTools"}},
     "daytona": {"target": "eu"},
@@ -138,6 +140,8 @@ def test_every_setting_reaches_the_sections_that_declare_it(tmp_path: Path) -> N
     assert own.policies.bounds == NetworkBounds(full=True, host_ports=((5432, 5432),))
     assert own.repositories.allow_loopback_remotes
     assert own.tools.uri_scheme == "openova"
+    assert own.reachability.tunnels["ops-bridge"].kind == "wireguard"
+    assert own.reachability.identities["ops-warden"].url == "https://warden.example"
     assert own.tools.outside_namespaces == ("github",)
     assert own.journals.away_seconds == 9
     assert own.kept.retention == timedelta(days=3)
@@ -365,3 +369,33 @@ def test_wrong_setting_is_refused_with_its_name(tmp_path: Path, said: str, reaso
 def test_number_of_the_environment_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Invalid, match="ATOLL_PORT is 'x1', not a whole number"):
         read_settings(tmp_path, {"ATOLL_PORT": "x1"}, {})
+
+
+@pytest.mark.parametrize("setting", ["tunnels", "identities"])
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        ('kind = "x"', "url"),
+        ('kind = "x"\nurl = "https://a.example"\ntoken = "t"', "token"),
+        ('kind = "a word"\nurl = "https://a.example"', "kind is a word"),
+        ('kind = "x"\nurl = "https://me:pass@a.example"', "neither user"),
+        ('kind = "x"\nurl = "https://a.example#key"', "neither user"),
+        ('kind = "x"\nurl = "javascript:alert(1)"', "must have a host"),
+        ('kind = "x"\nurl = "https://a.example/\\u202e"', "must have a host"),
+        ('kind = "x"\nurl = "https://[::1"', "must have a host"),
+        ('kind = "x"\nurl = "https://a.example:0"', "must have a host"),
+    ],
+)
+def test_entry_that_profiles_could_not_use_stops_the_start(
+    tmp_path: Path, setting: str, entry: str, why: str
+) -> None:
+    (tmp_path / "config.toml").write_text(f"[{setting}.one]\n{entry}\n")
+    with pytest.raises(Invalid, match=why):
+        read_settings(tmp_path, {}, {})
+
+
+def test_entry_without_a_plain_name_stops_the_start(tmp_path: Path) -> None:
+    entry = 'kind = "x"\nurl = "https://a.example"\n'
+    (tmp_path / "config.toml").write_text(f'[tunnels."two words"]\n{entry}')
+    with pytest.raises(Invalid, match="no plain name"):
+        read_settings(tmp_path, {}, {})

@@ -2992,11 +2992,23 @@ export interface components {
             readonly next: string | null;
             readonly quotas: readonly components["schemas"]["HeldQuotaView"][];
         };
-        /** @description The address at which its runtime answers. */
+        /** @description A tunnel or an identity provider that the profile names, as the settings describe it. */
+        readonly ReachabilityEntryView: {
+            readonly kind: string;
+            readonly url: string;
+        };
+        /**
+         * @description The ways to a sandbox. `runtime` is its path in the API, `poll_url` answers its state and
+         *     `events_url` its events. `ssh` is null without an SSH gateway. `tunnel` and `identity` are those
+         *     that the profile names, null where it names none or the settings have lost them.
+         */
         readonly ReachabilityView: {
+            readonly events_url: string;
+            readonly identity: components["schemas"]["ReachabilityEntryView"] | null;
+            readonly poll_url: string;
             readonly runtime: string;
-            readonly ssh: string | null;
-            readonly tunnel: string | null;
+            readonly ssh: components["schemas"]["SshView"] | null;
+            readonly tunnel: components["schemas"]["ReachabilityEntryView"] | null;
         };
         /**
          * @description The state of an agent. `unavailable`: neither installing it nor a key helps.
@@ -3838,6 +3850,17 @@ export interface components {
          * @enum {string}
          */
         readonly SortKey: "name" | "state" | "owner" | "created" | "tokens" | "traffic";
+        /**
+         * @description The SSH gateway's address for a sandbox, the user to log in as there, the command that does
+         *     so, and the fingerprint of the gateway's key.
+         */
+        readonly SshView: {
+            readonly command: string;
+            readonly fingerprint: string;
+            readonly host: string;
+            readonly port: number;
+            readonly user: string;
+        };
         /**
          * @description The numbers of now, or the highest of a time: of running sandboxes, agents in them, those at
          *     work, and open terminals and machine agents.

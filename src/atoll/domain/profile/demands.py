@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from typing import Final
 
 from atoll.domain.profile.profile import Profile, Recording, RootMode
-from atoll.domain.routes.candidate import COMPOSE_FILE, COMPOSE_REF, IDENTITY, TUNNEL
+from atoll.domain.routes.candidate import COMPOSE_FILE, COMPOSE_REF
 from atoll.domain.wall.resources import Resources
 from atoll.wire.words.networks import NetworkMode
 from atoll.wire.words.sandboxes import Access
@@ -36,8 +36,6 @@ _NAMED_BY_PROFILE: Final[Mapping[str, Callable[[Profile], bool]]] = {
     ACCESS: lambda profile: profile.workspace.access is not Access.READ_WRITE,
     NETLINK: lambda profile: profile.network.netlink is not None,
     PLACEMENT: lambda profile: profile.route is None and any(_hosts(profile)),
-    TUNNEL: lambda profile: profile.reachability.tunnel is not None,
-    IDENTITY: lambda profile: profile.reachability.identity is not None,
     CPU: lambda profile: profile.resources.cpu is not None,
     MEMORY: lambda profile: profile.resources.memory_mb is not None,
     PIDS: lambda profile: profile.resources.pids is not None,
@@ -67,6 +65,8 @@ _BESIDE_THE_WALL: Final[Mapping[str, Callable[[Profile], bool]]] = {
     "network.mode": lambda profile: profile.network.mode is not NetworkMode.LIMITED,
     "network.out_mb_per_hour": lambda profile: profile.network.out_mb_per_hour is not None,
     "network.in_mb_per_hour": lambda profile: profile.network.in_mb_per_hour is not None,
+    "reachability.identity": lambda profile: profile.reachability.identity is not None,
+    "reachability.tunnel": lambda profile: profile.reachability.tunnel is not None,
     "recording": lambda profile: profile.recording is not Recording.OFF,
     "repos": lambda profile: bool(profile.repos),
     "safety.operator": lambda profile: bool(profile.safety.operator),

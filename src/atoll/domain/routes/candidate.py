@@ -20,14 +20,6 @@ COMPOSE_FILE: Final = "inputs.compose_bundle"
 COMPOSE_FIELDS: Final = frozenset({COMPOSE_REF, COMPOSE_FILE})
 """The fields that name a compose file."""
 
-TUNNEL: Final = "reachability.tunnel"
-IDENTITY: Final = "reachability.identity"
-ACTED_ON_NOWHERE: Final = (
-    (TUNNEL, "no backend opens a tunnel; use port links, the SSH gateway or a public URL"),
-    (IDENTITY, "no backend binds an identity provider; people log in to Atoll itself"),
-)
-"""The fields that no backend acts on, and why."""
-
 
 class ImageKind(StrEnum):
     """The kinds of a profile's image: the machine's own `/usr`, a root tree of ours, or an image
@@ -122,7 +114,7 @@ def find_shortfalls(candidate: Candidate, need: Need) -> Iterator[str]:
 
 def _ignored_fields(candidate: Candidate, fields: frozenset[str]) -> Iterator[str]:
     """Yield each field that is named, and that a candidate would drop."""
-    for field, why in (*candidate.ignores, *ACTED_ON_NOWHERE):
+    for field, why in candidate.ignores:
         if field in fields:
             yield f"it cannot act on {field}: {why}"
     if candidate.needs_compose and not fields & COMPOSE_FIELDS:

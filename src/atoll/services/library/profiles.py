@@ -16,6 +16,7 @@ from atoll.domain.profile.schema import profile_id, read_profile, version_key
 from atoll.ports import Bus, Clock, Store
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Note, draft_of
+from atoll.services.library.settings import ReachabilitySettings
 from atoll.services.policies.network_boundary import NetworkBoundary
 from atoll.services.policies.settings import PolicySettings
 
@@ -38,9 +39,11 @@ class Profiles:
         bundled: Documents,
         personal: Callable[[], Documents] = dict,
         boundary: NetworkBoundary | None = None,
+        reachability: ReachabilitySettings | None = None,
     ) -> None:
         """Read `bundled` once (raises `Invalid` for a broken one). `personal` is called each time,
         so that a new file counts at once."""
+        self.reachability = reachability or ReachabilitySettings()
         self._store = store
         self._bus = bus
         self._clock = clock
@@ -69,9 +72,10 @@ class Profiles:
 
     async def save(self, caller: Principal, ref: str, text: str) -> Profile:
         """Save a profile from YAML or JSON, whose id must be that of `ref`. Raises `Invalid` with
-        line and field, `Forbidden` for a bundled one and for a network beyond a bound."""
+        line and field, also for a tunnel or identity that no setting has, `Forbidden` for a bundled
+        one and for a network beyond a bound."""
         whole = self._changeable(ref)
-        profile = read_profile(text)
+        profile = self._read(text)
         if profile.id != whole:
             raise Invalid(
                 f"The document describes {profile.id}, but it was sent for {whole}.", field="id"
@@ -103,9 +107,20 @@ class Profiles:
             await rows.events.append((draft,))
         self._bus.announce((note.stream,))
 
+    def check_reachability(self, profile: Profile) -> None:
+        """Check that the settings have the tunnel and the identity that a profile names. Raises
+        `Invalid` with `field`. They may have lost one since it was written."""
+        self.reachability.check(profile.reachability)
+
     def bundled(self, ref: str) -> bool:
         """Return whether this profile comes with Atoll."""
         return profile_id(ref) in self._bundled
+
+    def _read(self, text: str) -> Profile:
+        """Return the profile of a document that somebody writes. Raises `Invalid`."""
+        profile = read_profile(text)
+        self.check_reachability(profile)
+        return profile
 
     def _changeable(self, ref: str) -> str:
         whole = profile_id(ref)
@@ -141,7 +156,7 @@ class Profiles:
             if whole not in (claimed and claimed[1], profile_id_of(name)):
                 continue
             try:
-                read_profile(document)
+                self._read(document)
             except Invalid as err:
                 raise Invalid(
                     f"{whole} is in {name}, which cannot be used: {err.message}",
@@ -154,7 +169,7 @@ class Profiles:
         profiles = []
         for name, document in self._personal().items():
             try:
-                profiles.append(read_profile(document))
+                profiles.append(self._read(document))
             except Invalid as err:
                 _log.warning("profile_unreadable", file=name, reason=err.message)
         return profiles

@@ -16,12 +16,9 @@ from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, LimitR
 from atoll.domain.event import Json
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
-from atoll.domain.profile.demands import MOUNTS, demands_of
 from atoll.domain.profile.profile import Profile
 from atoll.domain.repository.project import DecidedProject
-from atoll.domain.routes.candidate import COMPOSE_FILE, COMPOSE_REF
 from atoll.domain.routes.decision import Decision
-from atoll.domain.routes.policy import RouteOptions
 from atoll.domain.routes.record import RouteRecord
 from atoll.domain.sandboxes.consumer import acting_consumer, consumer_facts
 from atoll.domain.sandboxes.create import (
@@ -45,7 +42,7 @@ from atoll.domain.sandboxes.steps.child import (
 )
 from atoll.domain.sandboxes.stimulus import ChildMade, Requested
 from atoll.domain.sandboxes.task import enqueue_task
-from atoll.domain.snapshots.beginning import as_seeded, host_for, seeded_request
+from atoll.domain.snapshots.beginning import as_seeded, seeded_request
 from atoll.domain.snapshots.snapshot import Snapshot
 from atoll.domain.wall.isolation import reaches
 from atoll.ports import (
@@ -67,6 +64,7 @@ from atoll.services.policies.network_boundary import NetworkBoundary
 from atoll.services.policies.policies import check_secrets, references
 from atoll.services.provisioning.compose_file import check_fit, read_named_stack
 from atoll.services.provisioning.steps.instructions import check_instructions
+from atoll.services.routes.options import route_choice, route_options
 from atoll.services.routes.routing import Routing
 from atoll.services.sandboxes.agent_checks import AgentChecks
 from atoll.services.sandboxes.settings import AdmissionSettings
@@ -110,6 +108,10 @@ class ProfileSource(Protocol):
 
     async def get(self, caller: Principal, ref: str, *, version: str | None = None) -> Profile:
         """Return a profile, the newest version when none is given. Raises `NotFound`."""
+        ...
+
+    def check_reachability(self, profile: Profile) -> None:
+        """Raise `Invalid` for a tunnel or identity that no setting has."""
         ...
 
 
@@ -158,6 +160,7 @@ class Admission:
         check_references(request)
         order = await self._prepare(caller, request, key)
         request, profile = order.request, order.profile
+        self.profiles.check_reachability(profile)
         if order.parent is None:
             check_consumer(request, profile)
         self.agents.check_catalogue(request, profile)
@@ -244,6 +247,7 @@ class Admission:
         raises, but for a decision that chooses nothing."""
         check_references(request)
         profile = await self.profiles.get(caller, request.profile, version=request.profile_version)
+        self.profiles.check_reachability(profile)
         request, seed = await self._begin_as_profiled(caller, request, profile)
         self.agents.check_catalogue(request, profile)
         await self._workspaces.check_starts(caller.org_id, request.repos)
@@ -253,7 +257,7 @@ class Admission:
         async with self._ground.store.read() as rows:
             await self._check_network(rows, caller, granted, request)
             allowed = await self._room.take(rows, granted)
-            options, host = _route_choice(request, granted, seed)
+            options, host = route_choice(request, granted, seed)
             decision = await self._routing.decide(rows, allowed, options, host=host)
         if decision.chosen is not None:
             check_fit(allowed, stack)
@@ -272,7 +276,7 @@ class Admission:
         await self._routing.examine()
         async with self._ground.store.read() as rows:
             await self._check_network(rows, caller, granted, request)
-            options = _route_options(request, granted)
+            options = route_options(request, granted)
             return await self._routing.decide(
                 rows, granted, options, host=request.host, worker=True, names_profile=walled
             )
@@ -352,7 +356,7 @@ class Admission:
         granted = grant(request, order.profile, circumstances)
         await self._check_network(rows, caller, granted, request)
         allowed = await self._room.take(rows, granted)
-        options = _route_options(request, granted)
+        options = route_options(request, granted)
         placed, route = await self._routing.place(rows, allowed, options, host=request.host)
         check_fit(placed, order.stack)
         if request.task is not None and self._settings.max_working:
@@ -373,7 +377,7 @@ class Admission:
         allowed = await self._room.take(rows, made)
         if order.plain is None:
             return await self._routing.place_child(rows, allowed, seed.source)
-        options, host = _route_choice(request, made, seed)
+        options, host = route_choice(request, made, seed)
         return await self._routing.place(rows, allowed, options, host=host)
 
     async def _family(
@@ -422,6 +426,7 @@ class Admission:
         """Return why no sandbox can be made from this profile here; None when one can."""
         try:
             await self.agents.check_offered(profile.agent)
+            self.profiles.check_reachability(profile)
             return self._profile_obstacle(profile)
         except AtollError as error:
             return error.message
@@ -446,29 +451,6 @@ class Admission:
             if required is not None and not reaches(given, required):
                 return f"its isolation is {given}, and {required} is needed"
         return None
-
-
-def _route_options(request: CreateSandbox, wanted: Sandbox) -> RouteOptions:
-    """Return what is asked of the route: also to act on every field that is named. What a quota
-    adds is nobody's wish."""
-    inputs = wanted.inputs
-    create = {
-        MOUNTS: wanted.mounts,
-        COMPOSE_REF: inputs.compose_bundle_ref,
-        COMPOSE_FILE: inputs.compose_bundle,
-    }
-    return replace(request.route, fields=demands_of(wanted.profile, create))
-
-
-def _route_choice(
-    request: CreateSandbox, wanted: Sandbox, seed: Snapshot | None
-) -> tuple[RouteOptions, str | None]:
-    """Return what is asked of the route, and the host: a profile's snapshot is used where it is
-    kept. Raises `Conflict` when another host is named."""
-    options = _route_options(request, wanted)
-    if seed is None:
-        return options, request.host
-    return replace(options, allow=(seed.extension,)), host_for(seed, request.host)
 
 
 async def _find_approved_project(

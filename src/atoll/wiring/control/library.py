@@ -96,6 +96,7 @@ def build_library(ground: Ground, ports: LibraryPorts, *, settings: ServiceSetti
                 boundary=NetworkBoundary(settings.policies),
                 bundled=ports.bundled,
                 personal=ports.personal,
+                reachability=settings.reachability,
             ),
             workspaces,
             SavedWork(workspaces, ports.kept, clock=clock, identifiers=ids, settings=settings.kept),

@@ -8,6 +8,7 @@ from typing import Literal
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
 from atoll.client.made.agents.agents import AgentStatus
+from atoll.client.made.sandboxes.reachability import Reachability
 from atoll.client.made.work.views import Work
 
 WorkspaceMode = Literal["mirror", "remote-canonical"]
@@ -79,14 +80,6 @@ class Isolation(Shape):
     weak = fields.flag()
     host_uid = fields.number()
     init = fields.text()
-
-
-class Reachability(Shape):
-    """The address at which its runtime answers."""
-
-    runtime = fields.text()
-    ssh = fields.text()
-    tunnel = fields.text()
 
 
 class Repo(Shape):

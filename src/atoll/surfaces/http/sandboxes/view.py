@@ -13,7 +13,9 @@ from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox, SandboxRepo
 from atoll.domain.sandboxes.task import Task
 from atoll.ports.extension import ReachTroubles
 from atoll.services.application import Application
+from atoll.services.library.settings import ReachabilitySettings
 from atoll.services.work.states import SandboxWork
+from atoll.surfaces.http.sandboxes.reachability import reachability_view, sandbox_url
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import RequestContext
 from atoll.surfaces.http.work.view import work_view
@@ -23,13 +25,18 @@ from atoll.wire.api.sandboxes import views as api
 async def sandbox_view(atoll: Application, sandbox: Sandbox) -> api.SandboxView:
     """Return a sandbox as answers show it, with what its agents do."""
     works = await atoll.work.states.of((sandbox,))
-    return _view(_with_trouble(atoll, sandbox), works[sandbox.id])
+    reachability = atoll.profiles.reachability
+    return _view(_with_trouble(atoll, sandbox), works[sandbox.id], reachability)
 
 
 async def sandbox_views(atoll: Application, sandboxes: Sequence[Sandbox]) -> list[api.SandboxView]:
     """Return the same for several sandboxes, without the compose files that came with them."""
     works = await atoll.work.states.of(sandboxes)
-    return [_view(_with_trouble(atoll, _omit_bundle(one)), works[one.id]) for one in sandboxes]
+    reachability = atoll.profiles.reachability
+    return [
+        _view(_with_trouble(atoll, _omit_bundle(one)), works[one.id], reachability)
+        for one in sandboxes
+    ]
 
 
 def _with_trouble(atoll: Application, sandbox: Sandbox) -> Sandbox:
@@ -48,9 +55,10 @@ def _omit_bundle(sandbox: Sandbox) -> Sandbox:
     return replace(sandbox, inputs=replace(sandbox.inputs, compose_bundle=None))
 
 
-def _view(sandbox: Sandbox, done: SandboxWork) -> api.SandboxView:
+def _view(
+    sandbox: Sandbox, done: SandboxWork, reachability: ReachabilitySettings
+) -> api.SandboxView:
     profile, attachment = sandbox.profile, sandbox.attachment
-    url = f"/v1/sandboxes/{sandbox.id}"
     isolation, inside = attachment.isolation, attachment.agents
     catalogue = profile.agent_catalogue
     return answer_of(
@@ -67,7 +75,7 @@ def _view(sandbox: Sandbox, done: SandboxWork) -> api.SandboxView:
         task=None if sandbox.task is None else _task(sandbox.task),
         project=None if sandbox.project is None else _project(sandbox.project),
         isolation=None if isolation is None else answer_of(api.IsolationView, isolation),
-        reachability=api.ReachabilityView(runtime=url, ssh=None, tunnel=None),
+        reachability=reachability_view(reachability, sandbox),
         metadata=msgspec.convert(metadata_of(sandbox), api.MetadataView),
         repos=[_repo(repo) for repo in sandbox.repos],
         ends_soon=ends_soon(sandbox),
@@ -75,7 +83,7 @@ def _view(sandbox: Sandbox, done: SandboxWork) -> api.SandboxView:
         idle_reap_seconds=profile.ttl.idle_reap_seconds,
         idle_action=profile.idle_action,
         wake=profile.wake,
-        poll_url=url,
+        poll_url=sandbox_url(sandbox),
         agents=[answer_of(api.SandboxAgentView, one) for one in done.agents],
         work=work_view(done.work),
     )

@@ -4,6 +4,7 @@ from typing import Literal
 
 from atoll.wire.api.agents.agents import StatusView
 from atoll.wire.api.operation import Answer
+from atoll.wire.api.sandboxes.reachability import ReachabilityView
 from atoll.wire.api.work.views import WorkView
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.networks import NetworkMode
@@ -54,14 +55,6 @@ class IsolationView(Answer):
     weak: bool
     host_uid: int | None
     init: str
-
-
-class ReachabilityView(Answer):
-    """The address at which its runtime answers."""
-
-    runtime: str
-    ssh: str | None
-    tunnel: str | None
 
 
 class RepoView(Answer):

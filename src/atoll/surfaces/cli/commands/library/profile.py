@@ -12,7 +12,7 @@ from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import LOCAL, Invocation, needs, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, profile_argument, yes_option
-from atoll.surfaces.cli.console.output import confirm, say, show_json, show_table
+from atoll.surfaces.cli.console.output import confirm, note, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 MAX_PROFILE_BYTES = 256 * 1024
@@ -112,10 +112,13 @@ def delete(invocation: Invocation, profile: str, *, version: str | None, yes: bo
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
 def validate(file: Path) -> None:
     """Check the profile in FILE, without a server."""
+    from atoll.domain.profile.profile import Reach
     from atoll.domain.profile.schema import read_profile
 
     profile = read_profile(_read(file))
     say(f"{file}: {profile.id} {profile.version} is valid")
+    if profile.reachability != Reach():
+        note("the server looks at its tunnel and its identity when it is saved there")
 
 
 def _read(file: Path) -> str:

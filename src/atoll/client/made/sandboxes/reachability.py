@@ -1,0 +1,38 @@
+"""The ways in which clients reach a sandbox, and learn of it.
+
+Made from the declarations of the API by `scripts/client`.
+"""
+
+from atoll.client import fields
+from atoll.client.fields import Shape
+
+
+class Ssh(Shape):
+    """The SSH gateway's address for a sandbox, the user to log in as there, the command that
+    does so, and the fingerprint of the gateway's key."""
+
+    host = fields.text()
+    port = fields.number()
+    user = fields.text()
+    command = fields.text()
+    fingerprint = fields.text()
+
+
+class ReachabilityEntry(Shape):
+    """A tunnel or an identity provider that the profile names, as the settings describe it."""
+
+    kind = fields.text()
+    url = fields.text()
+
+
+class Reachability(Shape):
+    """The ways to a sandbox. `runtime` is its path in the API, `poll_url` answers its state and
+    `events_url` its events. `ssh` is null without an SSH gateway. `tunnel` and `identity` are
+    those that the profile names, null where it names none or the settings have lost them."""
+
+    runtime = fields.text()
+    ssh = fields.one(Ssh)
+    tunnel = fields.one(ReachabilityEntry)
+    identity = fields.one(ReachabilityEntry)
+    poll_url = fields.text()
+    events_url = fields.text()

@@ -1,0 +1,34 @@
+"""The ways in which clients reach a sandbox, and learn of it."""
+
+from atoll.wire.api.operation import Answer
+
+
+class SshView(Answer):
+    """The SSH gateway's address for a sandbox, the user to log in as there, the command that does
+    so, and the fingerprint of the gateway's key."""
+
+    host: str
+    port: int
+    user: str
+    command: str
+    fingerprint: str
+
+
+class ReachabilityEntryView(Answer):
+    """A tunnel or an identity provider that the profile names, as the settings describe it."""
+
+    kind: str
+    url: str
+
+
+class ReachabilityView(Answer):
+    """The ways to a sandbox. `runtime` is its path in the API, `poll_url` answers its state and
+    `events_url` its events. `ssh` is null without an SSH gateway. `tunnel` and `identity` are those
+    that the profile names, null where it names none or the settings have lost them."""
+
+    runtime: str
+    ssh: SshView | None
+    tunnel: ReachabilityEntryView | None
+    identity: ReachabilityEntryView | None
+    poll_url: str
+    events_url: str
