@@ -19,7 +19,7 @@ _ORG: Final = "Organizations"
 
 LEFT_OUT: Final = frozenset(
     {
-        *("AgentStatuses", "Consumers", "Events", "Logins", "CliLogins", "Me", "Profiles"),
+        *("AgentStatuses", "Events", "Logins", "CliLogins", "Me", "Profiles"),
         *("Repositories", "Search", "UsageSeries"),
         *("Agents.get", "Dashboards.copy", "Dashboards.get", "Dashboards.people"),
         *("Desktops.end_presence", "Desktops.report_presence"),
@@ -166,6 +166,7 @@ NULL_NUMBERS: Final = {
 KEYWORDS: Final = frozenset(
     {
         *("AgentLogins.expose", "AgentLogins.paste", "AgentLogins.turn", "Agents.ask"),
+        "Consumers.end",
         *("Dashboards.give", "Dashboards.share", "Hosts.drain", "Hosts.trust", "Secrets.rotate"),
         *("Sandboxes.extend_ttl", "Webhooks.rotate", "Workers.stop"),
     }

@@ -30,8 +30,10 @@ from atoll.adapters.storage.workers.workers import aged_of
 from atoll.domain.errors import Unavailable
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.sandboxes.consumer import ConsumerFilter
 from atoll.ports import SandboxQuery, Store, Transaction
 from atoll.testing.samples import NOW, draft, sandbox
+from atoll.wire.words.sandboxes import State
 from tests.adapters.storage.contract import StoreContract
 from tests.adapters.storage.event_log import append
 
@@ -169,6 +171,20 @@ def test_page_of_sandboxes_is_read_along_indexes(folder: Path) -> None:
         "SEARCH sandboxes USING INDEX sandboxes_shared_by_age",
         "USE TEMP B-TREE FOR ORDER",
     ]
+
+
+def test_sandboxes_of_a_harness_are_read_along_an_index(folder: Path) -> None:
+    migrate(folder / "a.db")
+    states = (State.READY, State.ACTIVE)
+    consumers = ConsumerFilter("nightly", run_id="r-1")
+    query = SandboxQuery(PERSONAL_ORG, LOCAL_PERSON.id, states, consumers=consumers)
+    statement = page_of(query).compile(
+        dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True}
+    )
+    with closing(sqlite3.connect(folder / "a.db")) as database:
+        plan = [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {statement}")]
+    assert any("USING INDEX sandboxes_by_harness (org_id=? AND owner=? AND" in step
+               for step in plan), plan  # fmt: skip
 
 
 @pytest.mark.parametrize("owner", [None, LOCAL_PERSON.id])

@@ -5,7 +5,13 @@ import pytest
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import SYSTEM
-from atoll.domain.sandboxes.consumer import ConsumerEnd, acting_consumer, consumer_facts, ends_with
+from atoll.domain.sandboxes.consumer import (
+    ConsumerFilter,
+    acting_consumer,
+    check_end,
+    consumer_facts,
+    ends_with,
+)
 from atoll.domain.sandboxes.lifecycle import step
 from atoll.domain.sandboxes.sandbox import Consumer, Sandbox
 from atoll.domain.sandboxes.stimulus import ConsumerEnded
@@ -23,16 +29,18 @@ def made(scope: Scope = Scope.SESSION, state: State = State.READY) -> Sandbox:
 @pytest.mark.parametrize(
     ("end", "expected"),
     [
-        (ConsumerEnd("nightly", session_id="s-1"), True),
-        (ConsumerEnd("nightly", run_id="r-1"), True),
-        (ConsumerEnd("nightly", job_id="j-1"), True),
-        (ConsumerEnd("nightly", session_id="s-2"), False),
-        (ConsumerEnd("nightly", run_id="s-1"), False),
-        (ConsumerEnd("nightly", job_id="s-1"), False),
-        (ConsumerEnd("other", session_id="s-1"), False),
+        (ConsumerFilter("nightly", session_id="s-1"), True),
+        (ConsumerFilter("nightly", run_id="r-1"), True),
+        (ConsumerFilter("nightly", job_id="j-1"), True),
+        (ConsumerFilter("nightly", session_id="s-2"), False),
+        (ConsumerFilter("nightly", run_id="s-1"), False),
+        (ConsumerFilter("nightly", job_id="s-1"), False),
+        (ConsumerFilter("other", session_id="s-1"), False),
     ],
 )
-def test_sandbox_ends_with_the_consumer_it_was_made_for(end: ConsumerEnd, expected: bool) -> None:
+def test_sandbox_ends_with_the_consumer_it_was_made_for(
+    end: ConsumerFilter, expected: bool
+) -> None:
     assert ends_with(made(), end) is expected
 
 
@@ -41,14 +49,32 @@ def test_sandbox_ends_with_the_consumer_it_was_made_for(end: ConsumerEnd, expect
     [made(Scope.AGENT), made(Scope.SHARED), made(state=State.EXPIRED), made(state=State.DESTROYED)],
 )
 def test_sandbox_of_another_scope_or_ended_already_is_left_alone(other: Sandbox) -> None:
-    assert not ends_with(other, ConsumerEnd("nightly", session_id="s-1"))
+    assert not ends_with(other, ConsumerFilter("nightly", session_id="s-1"))
     assert step(other, ConsumerEnded(), NOW) == (other, ())
 
 
-@pytest.mark.parametrize("ids", [{}, {"session_id": "s", "run_id": "r"}])
-def test_end_names_exactly_one_id(ids: dict[str, str]) -> None:
-    with pytest.raises(Invalid):
-        ConsumerEnd("nightly", **ids)
+@pytest.mark.parametrize(
+    ("end", "field"),
+    [
+        (ConsumerFilter("nightly"), "session_id"),
+        (ConsumerFilter("nightly", session_id="s", run_id="r"), "session_id"),
+        (ConsumerFilter("nightly", session_id="s", run_id="r", job_id="j"), "session_id"),
+        (ConsumerFilter(run_id="r"), "harness"),
+    ],
+)
+def test_end_names_a_harness_and_exactly_one_id(end: ConsumerFilter, field: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        check_end(end)
+    assert refused.value.field == field
+    check_end(ConsumerFilter("nightly", job_id="j"))
+
+
+@pytest.mark.parametrize("field", ["harness", "session_id", "run_id", "job_id"])
+@pytest.mark.parametrize("name", ["", "a\0b", "a\nb", "\x1b[2J", "\u202ea"])
+def test_name_that_no_create_accepts_selects_nobody(field: str, name: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        ConsumerFilter(**{field: name})
+    assert refused.value.field == field
 
 
 @pytest.mark.parametrize("state", [State.READY, State.ACTIVE, State.STOPPED])

@@ -614,6 +614,23 @@ export interface components {
             readonly run_id?: string | null;
             readonly session_id?: string | null;
         };
+        /** @description The usage of consumers, the one that created a sandbox last first. */
+        readonly ConsumerUsageList: {
+            readonly consumers: readonly components["schemas"]["ConsumerUsageView"][];
+        };
+        /**
+         * @description The usage of a consumer: its sandboxes, destroyed ones too, those of them that run, and what
+         *     passed their doors in their whole lives.
+         */
+        readonly ConsumerUsageView: {
+            readonly counts: components["schemas"]["DoorCountsView"];
+            readonly harness: string;
+            readonly job_id: string | null;
+            readonly run_id: string | null;
+            readonly running: number;
+            readonly sandboxes: number;
+            readonly session_id: string | null;
+        };
         /**
          * @description The fate of the agent's conversation in a copy: it goes on, the agent begins anew, or no
          *     agent starts.

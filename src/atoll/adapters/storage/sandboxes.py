@@ -43,6 +43,9 @@ from atoll.wire.words.sandboxes import Scope, State
 GONE = ("destroying", "destroyed")
 """The states whose name is free again and that count against no limit."""
 
+CONSUMER = ("harness", "session_id", "run_id", "job_id")
+"""The columns of a sandbox's consumer, by the names of its fields."""
+
 _LIVING = text("state <> 'destroyed'")
 _SHARED = text("scope = 'shared'")
 """Conditions of partial indexes. Queries spell them with the same constants, as a database cannot
@@ -62,6 +65,7 @@ sandboxes = Table(
     Column("body", Text, nullable=False),
     Column("host", Text, nullable=False, server_default=LOCAL),
     Column("archived_us", BigInteger),
+    *(Column(name, Text) for name in CONSUMER),
     Index("sandboxes_by_age", "org_id", "owner", "created_us", "id"),
     Index("sandboxes_by_state", "state"),
     Index("sandboxes_by_host", "host", "state"),
@@ -76,6 +80,12 @@ sandboxes = Table(
         *("org_id", "created_us", "id"),
         sqlite_where=_SHARED,
         postgresql_where=_SHARED,
+    ),
+    Index(
+        "sandboxes_by_harness",
+        *("org_id", "owner", "harness", "created_us", "id"),
+        sqlite_where=text("harness IS NOT NULL"),
+        postgresql_where=text("harness IS NOT NULL"),
     ),
     Index(
         "sandboxes_living_name",
@@ -228,6 +238,9 @@ def _select_page(
     if query.archived is not None:
         archived = table.archived_us
         wanted.append(archived.is_not(None) if query.archived else archived.is_(None))
+    for name in CONSUMER:
+        if (value := getattr(query.consumers, name)) is not None:
+            wanted.append(table[name] == value)
     if query.before is not None:
         at, last = query.before
         wanted.append(tuple_(table.created_us, table.id) < tuple_(to_us(at), last))
@@ -249,6 +262,7 @@ def _columns(sandbox: Sandbox) -> dict[str, str | int | None]:
         "agent_key": agent_key(sandbox.profile.id, sandbox.consumer) if belongs else None,
         "host": sandbox.host,
         "archived_us": None if sandbox.archived_at is None else to_us(sandbox.archived_at),
+        **{name: getattr(sandbox.consumer, name) for name in CONSUMER},
         "body": _encoder.encode(sandbox).decode(),
     }
 

@@ -19,7 +19,7 @@ from atoll.client.made.sandboxes.requests import CreateBody
 from atoll.client.made.sandboxes.sandboxes import SandboxPage
 from atoll.client.made.sandboxes.views import Sandbox
 from atoll.client.stream_lines import FoundFile, OutputLine
-from atoll.client.transport import Call, Pairs, api_path, get, post
+from atoll.client.transport import Call, Pairs, api_path, get, post, query_of
 from atoll.domain.errors import Failed, Unavailable
 
 READY: Final = ("ready", "active")
@@ -53,10 +53,20 @@ class AsyncSandboxes(PlainAsyncSandboxes):
                 raise Unavailable(f"the sandbox {sandbox.name} is not ready yet", code="not_ready")
 
     async def list(
-        self, *, states: tuple[str, ...] = (), limit: int = 100
+        self,
+        *,
+        states: tuple[str, ...] = (),
+        harness: str | None = None,
+        session_id: str | None = None,
+        run_id: str | None = None,
+        job_id: str | None = None,
+        limit: int = 100,
     ) -> AsyncIterator[Sandbox]:
-        """Yield the sandboxes, those in one of `states` when any is given, `limit` a request."""
-        query: Pairs = (("limit", str(limit)), *(("state", state) for state in states))
+        """Yield the sandboxes, those in one of `states` when any is given, and those of a consumer
+        when it is named, `limit` a request."""
+        consumer = query_of(harness=harness, session_id=session_id, run_id=run_id, job_id=job_id)
+        only = (*(("state", state) for state in states), *consumer)
+        query: Pairs = (("limit", str(limit)), *only)
         page = await self._connection.read(SandboxPage, get("sandboxes", query=query))
         while True:
             for sandbox in page.sandboxes:

@@ -84,6 +84,20 @@ class Gauges:
 
 
 @dataclass(frozen=True, slots=True)
+class ConsumerUsage:
+    """The usage of a consumer: its sandboxes, destroyed ones too, those of them that run, and what
+    passed their doors in their whole lives."""
+
+    harness: str
+    session_id: str | None
+    run_id: str | None
+    job_id: str | None
+    sandboxes: int
+    running: int
+    counts: DoorCounts
+
+
+@dataclass(frozen=True, slots=True)
 class UsageBucket:
     """The usage of an organization from `at` on, for the width of the bucket."""
 

@@ -1,4 +1,4 @@
-"""The end of a consumer: of a session, run or job for which sandboxes were created."""
+"""Consumers: the sessions, runs and jobs for which sandboxes were created, and their end."""
 
 from dataclasses import asdict, dataclass, replace
 
@@ -12,19 +12,32 @@ from atoll.wire.words.sandboxes import Scope
 
 
 @dataclass(frozen=True, slots=True)
-class ConsumerEnd:
-    """The end of a consumer: a harness, and exactly one of its ids. Raises `Invalid` for any other
-    number of them: fewer would also end unrelated sandboxes."""
+class ConsumerFilter:
+    """The consumers that have these names; what is None matches any, also none. Raises `Invalid`
+    with `field` for a name that no create accepts."""
 
-    harness: str
+    harness: str | None = None
     session_id: str | None = None
     run_id: str | None = None
     job_id: str | None = None
 
     def __post_init__(self) -> None:
-        given = [one for one in (self.session_id, self.run_id, self.job_id) if one is not None]
-        if len(given) != 1:
-            raise Invalid("name one of session_id, run_id and job_id", field="session_id")
+        for name, value in asdict(self).items():
+            if value is not None and not (value and value.isprintable()):
+                raise Invalid(f"{name} must be printable characters", field=name)
+
+
+EVERY_CONSUMER = ConsumerFilter()
+
+
+def check_end(end: ConsumerFilter) -> None:
+    """Check that an end names a harness and exactly one of its ids. Raises `Invalid` for any other
+    number of them: fewer would also end unrelated sandboxes."""
+    given = [one for one in (end.session_id, end.run_id, end.job_id) if one is not None]
+    if end.harness is None:
+        raise Invalid("name the harness whose session, run or job ended", field="harness")
+    if len(given) != 1:
+        raise Invalid("name one of session_id, run_id and job_id", field="session_id")
 
 
 def acting_consumer(caller: Principal, consumer: Consumer) -> Principal:
@@ -47,15 +60,13 @@ def consumer_facts(caller: Principal, consumer: Consumer) -> dict[str, Json]:
     return {"consumer": {**named, "actor": consumer.actor.value}, "by": caller.id}
 
 
-def ends_with(sandbox: Sandbox, end: ConsumerEnd) -> bool:
+def ends_with(sandbox: Sandbox, end: ConsumerFilter) -> bool:
     """Report whether this sandbox ends with that consumer."""
     if sandbox.scope is not Scope.SESSION or sandbox.state not in LIVE:
         return False
-    theirs = sandbox.consumer
-    if theirs.harness != end.harness:
-        return False
-    if end.session_id is not None:
-        return theirs.session_id == end.session_id
-    if end.run_id is not None:
-        return theirs.run_id == end.run_id
-    return theirs.job_id == end.job_id
+    return is_consumer(sandbox.consumer, end)
+
+
+def is_consumer(consumer: Consumer, wanted: ConsumerFilter) -> bool:
+    """Report whether a consumer has the names that are wanted."""
+    return all(value in (None, getattr(consumer, name)) for name, value in asdict(wanted).items())

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
+from atoll.domain.sandboxes.consumer import EVERY_CONSUMER, ConsumerFilter
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.wire.words.sandboxes import State
 
@@ -14,7 +15,7 @@ from atoll.wire.words.sandboxes import State
 class SandboxQuery:
     """A page of sandboxes, newest first. `before` is `(created_at, id)` of the last row seen;
     no `states` means all but `destroyed`. Shared ones of the organization are included. `archived`
-    selects those that are archived, or are not; None selects both."""
+    selects those that are archived, or are not; None selects both. `consumers` selects theirs."""
 
     org_id: OrgId
     owner: PrincipalId
@@ -22,6 +23,7 @@ class SandboxQuery:
     before: tuple[datetime, SandboxId] | None = None
     limit: int = 50
     archived: bool | None = None
+    consumers: ConsumerFilter = EVERY_CONSUMER
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.network.bounds import Withheld, withheld
 from atoll.domain.network.switch import NetworkChange, change_network
 from atoll.domain.people.principal import SYSTEM, Principal
+from atoll.domain.sandboxes.consumer import EVERY_CONSUMER, ConsumerFilter
 from atoll.domain.sandboxes.project import SETUP_TERMINAL, failure_of
 from atoll.domain.sandboxes.sandbox import (
     RUNNING,
@@ -138,15 +139,24 @@ class Sandboxes:
         *,
         states: tuple[State, ...] = (),
         archived: bool | None = None,
+        consumers: ConsumerFilter = EVERY_CONSUMER,
         cursor: str | None = None,
         limit: int = 50,
     ) -> Page:
         """Return a page, newest first, 1-200 long; destroyed ones only when the state filter names
-        them. With `archived`, only those that are, or are not."""
+        them. With `archived`, only those that are, or are not; with `consumers`, only theirs."""
         if not 1 <= limit <= MAX_SANDBOX_PAGE:
             raise Invalid(f"limit must lie between 1 and {MAX_SANDBOX_PAGE}.", field="limit")
         before = None if cursor is None else read_cursor(cursor)
-        query = SandboxQuery(caller.org_id, caller.id, states, before, limit + 1, archived=archived)
+        query = SandboxQuery(
+            caller.org_id,
+            caller.id,
+            states,
+            before,
+            limit + 1,
+            archived=archived,
+            consumers=consumers,
+        )
         async with self._store.read() as rows:
             batch = await rows.sandboxes.page(query)
         page = tuple(sandbox for sandbox in batch[:limit] if may_see(caller, sandbox))
@@ -236,10 +246,12 @@ class Sandboxes:
         was not announced."""
         return await self._act(caller, ref, AcceptEnd())
 
-    async def end(self, sandbox: Sandbox, over: ConsumerEnded, actor: Principal) -> Sandbox:
+    async def end(
+        self, sandbox: Sandbox, over: ConsumerEnded, actor: Principal, *, also: Also | None = None
+    ) -> Sandbox:
         """Expire a sandbox at the end of its consumer's session; it is kept for its retention. Who
-        may end it was judged before. Idempotent."""
-        return await self._reconciler.apply(sandbox.id, over, actor=actor)
+        may end it was judged before. Idempotent. `also` as with `stop`."""
+        return await self._reconciler.apply(sandbox.id, over, actor=actor, also=also)
 
     async def switch_network(self, caller: Principal, ref: str, change: NetworkChange) -> Sandbox:
         """Change the sandbox's network rules. The runtime has them when this returns; otherwise

@@ -25,6 +25,9 @@ MAX_WORKING: Final = 1000
 MAX_SANDBOX_PAGE: Final = 200
 """The most sandboxes of a page."""
 
+MAX_CONSUMERS: Final = 200
+"""The consumers whose usage is answered at once."""
+
 MAX_LOG_LINES: Final = 2000
 """The newest lines of a provisioning log that are answered."""
 

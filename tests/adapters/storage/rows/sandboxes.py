@@ -9,6 +9,8 @@ from atoll.domain.errors import Conflict
 from atoll.domain.ids import PERSONAL_ORG, OrgId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.organization import Member
+from atoll.domain.sandboxes.consumer import ConsumerFilter
+from atoll.domain.sandboxes.sandbox import Consumer
 from atoll.ports import IdempotencyRecord, SandboxQuery, Store
 from atoll.testing.samples import NOW, OTHER, OWNER, sandbox
 from atoll.wire.words.events import ActorKind
@@ -80,6 +82,35 @@ async def check_archived_are_a_page_of_their_own(store: Store) -> None:
             )
         ]
     assert names == [["here", "away"], ["here"], ["away"]]
+
+
+async def check_consumers_have_pages_of_their_own(store: Store) -> None:
+    run = Consumer(ActorKind.AUTOMATION, "nightly", run_id="r-1")
+    made = {
+        "first": run,
+        "second": run,
+        "other-run": replace(run, run_id="r-2"),
+        "other-harness": replace(run, harness="daily"),
+        "session": replace(run, run_id=None, session_id="r-1"),
+        "alone": Consumer(),
+    }
+    async with store.begin() as rows:
+        for number, (name, consumer) in enumerate(made.items()):
+            await rows.sandboxes.insert(replace(sandbox(name, number=number), consumer=consumer))
+        await rows.sandboxes.insert(replace(sandbox("first", owner=OTHER), consumer=run))
+
+    async def names(consumers: ConsumerFilter) -> list[str]:
+        query = SandboxQuery(PERSONAL_ORG, OWNER, consumers=consumers)
+        async with store.read() as rows:
+            return [each.name for each in await rows.sandboxes.page(query)]
+
+    assert await names(ConsumerFilter("nightly", run_id="r-1")) == ["second", "first"]
+    assert await names(ConsumerFilter("nightly", session_id="r-1")) == ["session"]
+    assert await names(ConsumerFilter(run_id="r-1")) == ["other-harness", "second", "first"]
+    assert await names(ConsumerFilter("nightly")) == ["session", "other-run", "second", "first"]
+    for nothing in ("' OR 1=1 --", "night%", "NIGHTLY"):
+        assert await names(ConsumerFilter(nothing)) == []
+    assert await names(ConsumerFilter(job_id="r-1")) == []
 
 
 async def check_unfinished_are_everybodys_or_an_organizations_or_an_owners(store: Store) -> None:

@@ -28,16 +28,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.columns import from_us, metadata, to_us
 from atoll.adapters.storage.people.quotas import IS_SESSION, sessions
 from atoll.adapters.storage.projections import states
-from atoll.adapters.storage.sandboxes import sandboxes
+from atoll.adapters.storage.sandboxes import CONSUMER, sandboxes
 from atoll.domain.event import SANDBOX_STREAMS
-from atoll.domain.ids import OrgId, SandboxId
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.overview.usage import (
     INSTALLATION,
+    ConsumerUsage,
     DoorCounts,
     Gauges,
     UsageBucket,
     UsageRange,
 )
+from atoll.domain.sandboxes.consumer import ConsumerFilter
 from atoll.domain.sandboxes.reported import AGENTS, read_agents
 from atoll.domain.sandboxes.sandbox import RUNNING
 from atoll.ports.store.overview.usage import UsageRows
@@ -111,6 +113,34 @@ class SqlUsageRows(UsageRows):
         )
         row = cursor.one_or_none()
         return DoorCounts() if row is None else DoorCounts(*row)
+
+    async def consumers(
+        self, org_id: OrgId, owner: PrincipalId, wanted: ConsumerFilter, *, limit: int
+    ) -> list[ConsumerUsage]:
+        """See the port."""
+        table, counts = sandboxes.c, sandbox_usage.c
+        names = [table[name] for name in CONSUMER]
+        running = case((table.state.in_([state.value for state in RUNNING]), 1), else_=0)
+        sums = [func.coalesce(func.sum(counts[name]), 0) for name in _COUNTS]
+        given = {name: getattr(wanted, name) for name in CONSUMER}
+        cursor = await self._connection.execute(
+            select(*names, func.count(), func.sum(running), *sums)
+            .select_from(sandboxes.outerjoin(sandbox_usage, counts.sandbox_id == table.id))
+            .where(
+                table.org_id == org_id,
+                table.owner == owner,
+                table.harness.is_not(None),
+                *(table[name] == value for name, value in given.items() if value is not None),
+            )
+            .group_by(*names)
+            .order_by(func.max(table.created_us).desc(), *names)
+            .limit(limit)
+        )
+        return [
+            ConsumerUsage(*row[:4], sandboxes=row[4], running=int(row[5]),
+                          counts=DoorCounts(*map(int, row[6:])))
+            for row in cursor
+        ]  # fmt: skip
 
     async def buckets(self, org_id: OrgId, span: UsageRange) -> list[UsageBucket]:
         """See the port."""

@@ -23,6 +23,7 @@ from atoll.client.aio.made.library.working_trees import AsyncWorkingTrees
 from atoll.client.aio.made.people.organizations import AsyncOrganizations
 from atoll.client.aio.made.people.shares import AsyncShares
 from atoll.client.aio.made.people.tokens import AsyncTokens
+from atoll.client.aio.made.sandboxes.consumers import AsyncConsumers
 from atoll.client.aio.made.sandboxes.snapshots import AsyncSandboxSnapshots, AsyncSnapshots
 from atoll.client.aio.made.secrets import AsyncSecrets
 from atoll.client.aio.made.work.threads import AsyncReviewThreads
@@ -38,6 +39,7 @@ class MadeNouns:
         self.agents = AsyncAgents(connection)
         self.approvals = AsyncApprovals(connection)
         self.commits = AsyncCommits(connection)
+        self.consumers = AsyncConsumers(connection)
         self.desktops = AsyncDesktops(connection)
         self.drive = AsyncDrives(connection)
         self.extensions = AsyncExtensions(connection)

@@ -1,9 +1,7 @@
-"""Sandboxes: create, read, stop, start, recreate, destroy; and consumers, which end with theirs.
+"""Sandboxes: create, read, stop, start, recreate, destroy.
 
 Made from the declarations of the API by `scripts/client`.
 """
-
-from typing import Required, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Shape
@@ -46,21 +44,6 @@ class Log(Shape):
     """The log of provisioning."""
 
     lines = fields.many(LogLine)
-
-
-class Ended(Shape):
-    """The sandboxes that ended with it now."""
-
-    sandboxes = fields.many(Sandbox)
-
-
-class ConsumerEndBody(TypedDict, total=False):
-    """The session, run or job that ended: a harness and exactly one of its ids."""
-
-    harness: Required[str]
-    session_id: str | None
-    run_id: str | None
-    job_id: str | None
 
 
 class PlainSandboxes:

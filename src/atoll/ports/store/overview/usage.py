@@ -4,8 +4,15 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from atoll.domain.ids import OrgId, SandboxId
-from atoll.domain.overview.usage import DoorCounts, Gauges, UsageBucket, UsageRange
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.domain.overview.usage import (
+    ConsumerUsage,
+    DoorCounts,
+    Gauges,
+    UsageBucket,
+    UsageRange,
+)
+from atoll.domain.sandboxes.consumer import ConsumerFilter
 
 
 class UsageRows(Protocol):
@@ -22,6 +29,13 @@ class UsageRows(Protocol):
 
     async def counts(self, sandbox_id: SandboxId) -> DoorCounts:
         """Return the counts of a sandbox."""
+        ...
+
+    async def consumers(
+        self, org_id: OrgId, owner: PrincipalId, wanted: ConsumerFilter, *, limit: int
+    ) -> list[ConsumerUsage]:
+        """Return the usage of an owner's consumers that have the wanted names, of those that have
+        a harness: first the one whose sandbox is the newest."""
         ...
 
     async def buckets(self, org_id: OrgId, span: UsageRange) -> list[UsageBucket]:

@@ -1,11 +1,8 @@
-"""Routes of sandboxes: create, read, stop, start, recreate, destroy; and of consumers,
-harnesses on whose behalf sandboxes exist."""
-
-from msgspec.structs import asdict
+"""Routes of sandboxes: create, read, stop, start, recreate, destroy."""
 
 from atoll.domain.errors import Invalid
-from atoll.domain.sandboxes.consumer import ConsumerEnd
 from atoll.domain.sandboxes.sandbox import CreateSandbox, Sandbox
+from atoll.surfaces.http.sandboxes.consumers import consumers_of
 from atoll.surfaces.http.sandboxes.requests import sandbox_request
 from atoll.surfaces.http.sandboxes.view import sandbox_view, sandbox_views, wait_and_view
 from atoll.surfaces.http.serving.answers import answer_of
@@ -13,8 +10,9 @@ from atoll.surfaces.http.serving.reading import longest_wait
 from atoll.surfaces.http.serving.serve import Operations, Reply, RequestContext
 from atoll.wire.api.fields import NO_WAIT, Waiting
 from atoll.wire.api.sandboxes import sandboxes as api
+from atoll.wire.api.sandboxes.consumers import EVERY_CONSUMER, ConsumerQuery
 from atoll.wire.api.sandboxes.requests import CreateBody
-from atoll.wire.api.sandboxes.sandboxes import EVERY_STATE, Consumers, Sandboxes
+from atoll.wire.api.sandboxes.sandboxes import EVERY_STATE, Sandboxes
 from atoll.wire.api.sandboxes.views import SandboxView
 from atoll.wire.words.sandboxes import MAX_LOG_LINES, State
 
@@ -60,12 +58,18 @@ async def list_sandboxes(
     *,
     state: api.States = EVERY_STATE,
     archived: bool | None = None,
+    consumers: ConsumerQuery = EVERY_CONSUMER,
     cursor: str | None = None,
     limit: int = 50,
 ) -> api.SandboxPage:
     atoll = context.atoll
     page = await atoll.sandboxes.list(
-        context.caller, states=tuple(state), archived=archived, cursor=cursor, limit=limit
+        context.caller,
+        states=tuple(state),
+        archived=archived,
+        consumers=consumers_of(consumers),
+        cursor=cursor,
+        limit=limit,
     )
     return api.SandboxPage(sandboxes=await sandbox_views(atoll, page.sandboxes), next=page.next)
 
@@ -198,9 +202,3 @@ async def extend_ttl(context: RequestContext, sandbox: str, body: api.ExtendBody
 async def sandbox_logs(context: RequestContext, sandbox: str) -> api.LogView:
     lines = (await context.atoll.sandboxes.logs(context.caller, sandbox))[-MAX_LOG_LINES:]
     return api.LogView(lines=[answer_of(api.LogLineView, line) for line in lines])
-
-
-@operations.serves(Consumers.end)
-async def end_consumer(context: RequestContext, body: api.ConsumerEndBody) -> api.EndedView:
-    ended = await context.atoll.consumers.end(context.caller, ConsumerEnd(**asdict(body)))
-    return api.EndedView(sandboxes=await sandbox_views(context.atoll, ended))

@@ -1,12 +1,13 @@
-"""Sandboxes: create, read, stop, start, recreate, destroy; and consumers, which end with theirs."""
+"""Sandboxes: create, read, stop, start, recreate, destroy."""
 
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from atoll.wire.api.annotations import Header
-from atoll.wire.api.fields import NO_WAIT, SandboxRef, Seconds, Waiting, Word
+from atoll.wire.api.fields import NO_WAIT, SandboxRef, Seconds, Waiting
 from atoll.wire.api.operation import Answer, Area, Request, operation
+from atoll.wire.api.sandboxes.consumers import EVERY_CONSUMER, ConsumerQuery
 from atoll.wire.api.sandboxes.requests import CreateBody
 from atoll.wire.api.sandboxes.views import SandboxView
 from atoll.wire.words.sandboxes import MAX_LOG_LINES, MAX_SANDBOX_PAGE, State
@@ -68,21 +69,6 @@ class LogView(Answer):
     lines: list[LogLineView]
 
 
-class ConsumerEndBody(Request):
-    """The session, run or job that ended: a harness and exactly one of its ids."""
-
-    harness: Word
-    session_id: Word | None = None
-    run_id: Word | None = None
-    job_id: Word | None = None
-
-
-class EndedView(Answer):
-    """The sandboxes that ended with it now."""
-
-    sandboxes: list[SandboxView]
-
-
 class Sandboxes(Area):
     """The sandboxes of an installation."""
 
@@ -116,10 +102,12 @@ class Sandboxes(Area):
         *,
         state: States = EVERY_STATE,
         archived: Archived = None,
+        consumers: ConsumerQuery = EVERY_CONSUMER,
         cursor: SandboxCursor | None = None,
         limit: SandboxLimit = 50,
     ) -> SandboxPage:
-        """Return the caller's sandboxes; destroyed ones only when requested by state."""
+        """Return the caller's sandboxes; destroyed ones only when requested by state. `harness`,
+        `session_id`, `run_id` and `job_id` select those that were created for it."""
 
     @operation(
         "GET /v1/sandboxes/{sandbox}", name="get_sandbox", needs="sandbox.read", problems=(404,)
@@ -231,18 +219,3 @@ class Sandboxes(Area):
     )
     def log(self, sandbox: SandboxRef) -> LogView:
         """Return the log of provisioning, step by step."""
-
-
-class Consumers(Area):
-    """Harnesses on whose behalf sandboxes exist."""
-
-    tag = "consumers"
-    needs = "sandbox.manage"
-
-    @operation("POST /v1/consumers/end", name="end_consumer", problems=(413,))
-    def end(self, body: ConsumerEndBody) -> EndedView:
-        """End a session, run or job.
-
-        The caller's sandboxes of scope `session` that belong to it expire and are kept for their
-        retention. Repeating it ends nothing more.
-        """

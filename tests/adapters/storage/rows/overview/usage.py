@@ -11,6 +11,7 @@ from atoll.domain.overview.usage import (
     COARSE,
     FINE,
     INSTALLATION,
+    ConsumerUsage,
     DoorCounts,
     Gauges,
     UsageBucket,
@@ -18,10 +19,12 @@ from atoll.domain.overview.usage import (
     bucket_of,
 )
 from atoll.domain.projection import ModelState
+from atoll.domain.sandboxes.consumer import EVERY_CONSUMER, ConsumerFilter
 from atoll.domain.sandboxes.reported import AGENTS, ReportedAgent
+from atoll.domain.sandboxes.sandbox import Consumer
 from atoll.ports import Store
 from atoll.ports.store.people.quotas import COMMAND
-from atoll.testing.samples import NOW, sandbox
+from atoll.testing.samples import NOW, OTHER, OWNER, sandbox
 from atoll.wire.contract.agents import StatusRecord
 from atoll.wire.words.sandboxes import State
 
@@ -102,3 +105,30 @@ async def check_buckets_of_a_day_ago_are_not_in_the_range(store: Store) -> None:
     async with store.begin() as rows:
         await rows.usage.add(old, FINE)
         assert await rows.usage.buckets(PERSONAL_ORG, UsageRange(AT, AT + FINE, FINE)) == []
+
+
+async def check_usage_of_consumers_is_that_of_their_sandboxes(store: Store) -> None:
+    run, session = Consumer(harness="nightly", run_id="r-1"), Consumer(harness="glas", job_id="j")
+    boxes = [
+        replace(sandbox("gone", number=1), consumer=run, state=State.DESTROYED),
+        replace(sandbox("here", number=2), consumer=run, state=State.READY),
+        replace(sandbox("new", number=3), consumer=session, state=State.STOPPED),
+        replace(sandbox("alone", number=4), state=State.READY),
+        replace(sandbox("theirs", owner=OTHER, number=5), consumer=run, state=State.READY),
+    ]
+    async with store.begin() as rows:
+        for box in boxes:
+            await rows.sandboxes.insert(box)
+            if box is not boxes[2]:
+                await rows.usage.count(PERSONAL_ORG, box.id, ONE)
+    newest = ConsumerUsage("glas", None, None, "j", 1, 0, DoorCounts())
+    older = ConsumerUsage("nightly", None, "r-1", None, 2, 1, ONE.plus(ONE))
+
+    async def read(wanted: ConsumerFilter, limit: int = 9) -> list[ConsumerUsage]:
+        async with store.read() as rows:
+            return await rows.usage.consumers(PERSONAL_ORG, OWNER, wanted, limit=limit)
+
+    assert await read(EVERY_CONSUMER) == [newest, older]
+    assert await read(EVERY_CONSUMER, limit=1) == [newest]
+    assert await read(ConsumerFilter(run_id="r-1")) == [older]
+    assert await read(ConsumerFilter("glas", run_id="r-1")) == []

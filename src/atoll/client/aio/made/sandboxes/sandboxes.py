@@ -1,4 +1,4 @@
-"""Sandboxes: create, read, stop, start, recreate, destroy; and consumers, which end with theirs.
+"""Sandboxes: create, read, stop, start, recreate, destroy.
 
 Awaited. Made from the declarations of the API by `scripts/client`.
 """
