@@ -19,7 +19,10 @@ from tests.docs import lamp
 from tests.places import ROOT
 
 SOURCE = ROOT / "src" / "atoll"
-LEFT_OUT = shutil.ignore_patterns("__pycache__", "static", "bin")
+LEFT_OUT = shutil.ignore_patterns("static", "bin")
+"""The copy has what was compiled already: to compile the package takes longer than most tests."""
+
+COMPILES = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 SECONDS = 120
 OURS_ALONE = ("Examines", "JudgesProfiles", "Rents", "ReachTroubles")
 """Optional abilities that no other project's extension is asked for."""
@@ -89,8 +92,8 @@ class Scratch:
 
     def _python(self, *argv: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-B", *argv],
-            env={**os.environ, "PYTHONPATH": f"{self.top / 'src'}:{self.top}"},
+            [sys.executable, *argv],
+            env={**COMPILES, "PYTHONPATH": f"{self.top / 'src'}:{self.top}"},
             cwd=self.top,
             capture_output=True,
             text=True,

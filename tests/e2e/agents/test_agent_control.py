@@ -232,10 +232,12 @@ async def test_agent_at_a_terminal_is_locked_paused_carded_and_stopped(
         assert TYPED_WHILE_PAUSED not in scene.viewer.output
 
 
-@first_here("claude-code", "codex")
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", ["claude-code", "codex"])
 async def test_agent_that_asks_its_person_is_answered_at_its_terminal(
     w: World, agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
+    """The usual run has it in `terminals/test_agent_answers.py`."""
     await asyncio.to_thread(provide_agent, w.server, agent)
     sandbox = await sandbox_for(w, agent, repository)
     if agent == "codex":

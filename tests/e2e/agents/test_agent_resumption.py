@@ -67,13 +67,14 @@ async def opened(w: World, sandbox: str, agent: str) -> str:
 
 
 @pytest.mark.parametrize("agent", ["claude-code", pytest.param("codex", marks=pytest.mark.slow)])
-async def test_agent_goes_on_in_its_conversation_after_a_stop_and_start(
+async def test_agent_goes_on_in_its_conversation_after_a_sleep_and_after_a_stop(
     w: World, agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
     await asyncio.to_thread(provide_agent, w.server, agent)
     sandbox = await sandbox_for(w, agent, repository)
     first = await opened(w, sandbox, agent)
     await talked_with(w, sandbox, first, f"Remember the word {WORD}.", turns=1)
+    await _sleeps_and_goes_on_when_it_is_asked(w, sandbox, first)
     # Another conversation, which is the last one there is, and has ended.
     second = await opened(w, sandbox, agent)
     await talked_with(w, sandbox, second, f"Remember the word {OTHER}.", turns=1)
@@ -85,8 +86,8 @@ async def test_agent_goes_on_in_its_conversation_after_a_stop_and_start(
     assert running[0]["id"] != first
     assert "goes on in its conversation" in await atoll(w, "logs", sandbox)
     w.model.bodies.clear()
-    await talked_with(w, sandbox, running[0]["id"], "Which word was it?", turns=2)
-    assert any(WORD in body and "Which word" in body for body in w.model.bodies)
+    await talked_with(w, sandbox, running[0]["id"], "Which word was that?", turns=3)
+    assert any(WORD in body and "Which word was that" in body for body in w.model.bodies)
     assert not any(OTHER in body for body in w.model.bodies)
 
     running = await restarted(w, sandbox)
@@ -95,27 +96,21 @@ async def test_agent_goes_on_in_its_conversation_after_a_stop_and_start(
     assert await restarted(w, sandbox) == []
 
 
-@pytest.mark.parametrize("agent", ["claude-code", pytest.param("codex", marks=pytest.mark.slow)])
-async def test_agent_that_slept_goes_on_at_its_terminal_when_it_is_asked(
-    w: World, agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
-) -> None:
-    await asyncio.to_thread(provide_agent, w.server, agent)
-    sandbox = await sandbox_for(w, agent, repository)
-    first = await opened(w, sandbox, agent)
-    await talked_with(w, sandbox, first, f"Remember the word {WORD}.", turns=1)
+async def _sleeps_and_goes_on_when_it_is_asked(w: World, sandbox: str, first: str) -> None:
     assert "asleep" in await atoll(w, "sleep", sandbox)
-
     w.model.bodies.clear()
-    asked = await w.api.post(
-        f"/v1/sandboxes/{sandbox}/terminals/{first}/ask", json={"prompt": "Which word was it?"}
-    )
+    here = f"/v1/sandboxes/{sandbox}/terminals/{first}"
+    asked = await w.api.post(f"{here}/ask", json={"prompt": "Which word was it?"})
     assert asked.is_success, asked.text
     assert [one["id"] for one in await agents(w, sandbox)] == [first]
-    here = f"/v1/sandboxes/{sandbox}/terminals/{first}"
-    async with viewing(w, f"{here}/attach?client=me") as viewer:
+    async with (
+        viewing(w, f"{here}/attach?client=me") as viewer,
+        reading(w, f"{here}/cards") as cards,
+    ):
         await viewer.until(lambda s: b"This sandbox slept for" in s.output)
         # What it showed before it slept stands above.
         assert WORD.encode() in viewer.output.split(b"This sandbox slept for")[0]
+        await cards.until(lambda r: r.turns("done") >= 2)
     await asyncio.to_thread(
         until,
         lambda: list(w.model.bodies),

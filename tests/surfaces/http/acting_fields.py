@@ -43,7 +43,7 @@ RESTORED = SNAPSHOTS + "test_sandbox_comes_back_as_it_was"
 FORKED = SNAPSHOTS + "test_forks_go_on_in_branches_of_their_own"
 SEEDED = SNAPSHOTS + "test_new_sandbox_begins_as_a_snapshot_whose_sandbox_is_gone"
 UNPROMISED = SNAPSHOTS + "test_what_is_not_promised_is_refused_and_nothing_is_kept"
-TALKING = FORKS + "test_agent_of_a_copy_begins_anew_or_is_left_out"
+TALKING = FORKS + "test_copies_go_on_from_the_same_turn_begin_anew_or_are_without_an_agent"
 CREATE: Acts = {
     **PRICES,
     "seed.snapshot": SEEDED,

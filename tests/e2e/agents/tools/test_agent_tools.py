@@ -67,8 +67,7 @@ def cases(walls: Iterable[str], modes: Iterable[str], quick: Callable[..., bool]
     return found
 
 
-USUAL = (("claude-code", "tui", "http"), ("claude-code", "machine", "stdio"),
-         ("codex", "machine", "http"))  # fmt: skip
+USUAL = (("claude-code", "tui", "stdio"), ("codex", "machine", "http"))
 """Of each agent that installs fast, mode, and way one."""
 
 
