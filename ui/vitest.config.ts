@@ -18,7 +18,10 @@ export default mergeConfig(
       pool: 'threads',
       testTimeout: 60_000,
       projects: [
-        { extends: true, test: { name: 'shared', isolate: false, include: [every], exclude: apart } },
+        {
+          extends: true,
+          test: { name: 'shared', isolate: false, include: [every], exclude: apart },
+        },
         { extends: true, test: { name: 'apart', isolate: true, include: apart } },
       ],
     },

@@ -14,7 +14,7 @@ from tests.redaction.world import Case, smaller
 SECONDS = patience("ATOLL_REDACTION_SECONDS", 60)
 """For each oracle; 3600 for the long run (docs/trust/security.md)."""
 
-CASES = 400
+CASES = 160
 """For each oracle in the usual run."""
 
 SEED = int(os.environ.get("ATOLL_REDACTION_SEED") or secrets.randbits(32))

@@ -232,12 +232,10 @@ async def test_agent_at_a_terminal_is_locked_paused_carded_and_stopped(
         assert TYPED_WHILE_PAUSED not in scene.viewer.output
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+@first_here("claude-code", "codex")
 async def test_agent_that_asks_its_person_is_answered_at_its_terminal(
     w: World, agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
-    """The usual run has it in `terminals/test_agent_answers.py`."""
     await asyncio.to_thread(provide_agent, w.server, agent)
     sandbox = await sandbox_for(w, agent, repository)
     if agent == "codex":
@@ -250,8 +248,21 @@ async def test_agent_that_asks_its_person_is_answered_at_its_terminal(
         await viewer.until(lambda s: s.state == ("running", "waiting"))
         drawn = {"codex": "proceed", "claude-code": "2. blue"}[agent]
         await viewer.until(lambda s: s.shows(drawn))
+        asked = await _asked_in_the_inbox(w)
+        assert asked != []
         await scene.press_until(b"\r", partial(early.until, lambda r: r.turns("done") == 1))
         await early.until(lambda r: not any(c["state"] == "pending" for c in r.ordered))
+        async with asyncio.timeout(5):
+            pauses = Pauses()
+            while {*asked} & {*await _asked_in_the_inbox(w)}:
+                await pauses.wait()
+
+
+async def _asked_in_the_inbox(w: World) -> list[str]:
+    """The ids of what agents ask, of those that wait."""
+    listed = await w.api.get("/v1/inbox")
+    assert listed.status_code == 200, listed.text
+    return [one["id"] for one in listed.json()["items"] if one["kind"] == "agent"]
 
 
 @first_here("codex", "claude-code")
