@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -20,9 +21,9 @@ from tests.places import ROOT
 
 SOURCE = ROOT / "src" / "atoll"
 LEFT_OUT = shutil.ignore_patterns("static", "bin")
-"""The copy has what was compiled already: to compile the package takes longer than most tests."""
 
 COMPILES = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+COPIED = ("src", "docs", "scripts")
 SECONDS = 120
 OURS_ALONE = ("Examines", "JudgesProfiles", "Rents", "ReachTroubles")
 """Optional abilities that no other project's extension is asked for."""
@@ -84,6 +85,23 @@ class Scratch:
             shutil.copyfile(ROOT / name, place)
         return self._python("-m", "pytest", "-q", "-p", "no:cacheprovider", *tests).stdout
 
+    def restore(self) -> None:
+        """Make it what the repository is, but for what was compiled."""
+        for name in self.touched():
+            place = (self.top if name.startswith("docs/") else self.package) / name
+            there = ROOT / place.relative_to(self.top)
+            place.unlink()
+            if there.exists():
+                shutil.copy2(there, place)
+        for path in self.top.iterdir():
+            if path.is_file():
+                path.unlink()
+            elif path.name not in COPIED:
+                shutil.rmtree(path)
+        for path in self.package.rglob("*"):
+            if path.is_dir() and not (ROOT / path.relative_to(self.top)).exists():
+                shutil.rmtree(path, ignore_errors=True)
+
     def run(self, *argv: str) -> str:
         """What Python prints in this copy."""
         done = self._python(*argv)
@@ -108,12 +126,20 @@ class Scratch:
         assert re.search(r"\d+ passed", self.run("-m", "pytest", "-q", "-p", "no:cacheprovider"))
 
 
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
+    top = tmp_path_factory.mktemp("scratch")
+    for name in COPIED:
+        shutil.copytree(ROOT / name, top / name, ignore=LEFT_OUT)
+    return Scratch(top)
+
+
 @pytest.fixture
-def scratch(tmp_path: Path) -> Scratch:
-    shutil.copytree(SOURCE, tmp_path / "src" / "atoll", ignore=LEFT_OUT)
-    shutil.copytree(ROOT / "docs", tmp_path / "docs")
-    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
-    return Scratch(tmp_path)
+def scratch(copied: Scratch) -> Iterator[Scratch]:
+    """One copy for all tests: to copy and compile the package takes longer than most of them."""
+    yield copied
+    copied.restore()
+    assert copied.touched() == set()
 
 
 def row(*, transcript: str) -> str:
