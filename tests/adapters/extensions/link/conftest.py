@@ -53,3 +53,14 @@ def over_the_link(kept: KeptSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
             yield sandbox.spawner
 
     monkeypatch.setattr(stage, "usual_wall", wall)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave to the slow tier what a module does not name in its `IN_EVERY_RUN`."""
+    here = Path(__file__).parent
+    for item in items:
+        if isinstance(item, pytest.Function) and item.path.parent == here:
+            wanted = getattr(item.module, "IN_EVERY_RUN", None)
+            names = {item.originalname, item.cls.__name__ if item.cls else ""}
+            if wanted is not None and not wanted & names:
+                item.add_marker(pytest.mark.slow)

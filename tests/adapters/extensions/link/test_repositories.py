@@ -15,6 +15,20 @@ __all__ = ["TestWorkspaces", "world"]
 pytestmark = pytest.mark.timeout(300)
 globals().update(suite_of(test_workspaces))
 
+IN_EVERY_RUN = frozenset({
+    "TestWorkspaces",
+    "test_commits_leave_as_a_small_checked_bundle",
+    "test_file_is_read_where_its_tree_begins",
+    "test_second_sandbox_sees_a_fetch_while_it_runs",
+    "test_shared_repository_cannot_be_written_from_inside",
+    "test_submodules_that_are_here_come_along_and_the_others_are_named",
+    "test_tree_begun_and_not_finished_is_made_good",
+    "test_tree_of_a_new_branch_starts_at_head_and_borrows_every_object",
+    "test_trees_of_two_repositories_lie_side_by_side",
+})  # fmt: skip
+"""What a link carries in a way of its own. The others have `pytest.mark.slow` here (`conftest.py`):
+what they prove is proven on this machine's own wall."""
+
 FETCH = "git fetch -q atoll; git rev-parse atoll/main"
 
 
