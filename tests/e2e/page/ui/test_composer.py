@@ -82,13 +82,7 @@ async def test_two_agents_go_on_from_a_branch_that_somebody_typed(open_page: Ope
         repos = [one["repos"][0] for one in server.created[-2:]]
         assert [one["branch"] for one in repos] == [f"{typed}-claude-code", f"{typed}-codex"]
         assert [one["from_branch"] for one in repos] == [start, start]
-
-
-async def test_typed_branch_says_where_it_begins(open_page: OpenPage) -> None:
-    page, server = open_page.page, open_page.server
-    await page.goto(f"{server.url}#/inbox")
-    await page.goto(f"{server.url}#/")
-    form = page.get_by_role("form", name="New task")
+    # It says where it begins.
     await form.get_by_role("button", name="Branch").click()
     fields = page.get_by_role("dialog")
     await fields.get_by_label("Branch", exact=True).fill("mine")
@@ -125,16 +119,6 @@ async def test_last_choice_of_a_repository_comes_back_and_no_other_agent_starts(
     assert len(server.created) == sent
 
 
-async def test_agent_that_lacks_a_key_asks_for_it_there(open_page: OpenPage) -> None:
-    page, server = open_page.page, open_page.server
-    await page.goto(f"{server.url}#/")
-    await page.get_by_role("button", name="More", exact=True).click()
-    await page.get_by_text("Not ready here: gemini-cli").click()
-    await page.get_by_role("button", name="Set a key").click()
-    dialog = page.get_by_role("dialog", name="Set a secret")
-    await expect(dialog.get_by_label("Name", exact=True)).to_have_value("gemini")
-
-
 async def test_profile_that_cannot_be_used_here_stands_apart_with_the_reason(
     open_page: OpenPage,
 ) -> None:
@@ -149,6 +133,11 @@ async def test_profile_that_cannot_be_used_here_stands_apart_with_the_reason(
     await expect(profiles.get_by_role("option", name="codex")).to_have_count(0)
     await form.get_by_text("Not ready here: codex").click()
     await expect(form.get_by_text("is not installed on this host")).to_be_visible()
+    # An agent that lacks a key asks for it there.
+    await page.get_by_text("Not ready here: gemini-cli").click()
+    await page.get_by_role("button", name="Set a key").click()
+    dialog = page.get_by_role("dialog", name="Set a secret")
+    await expect(dialog.get_by_label("Name", exact=True)).to_have_value("gemini")
 
 
 async def test_none_that_was_chosen_early_stays_when_repositories_are_listed(

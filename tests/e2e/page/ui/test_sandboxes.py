@@ -149,11 +149,11 @@ async def test_create_from_repository_already_here_sends_its_key_and_offers_a_te
     await expect(page.get_by_label("Ask acp:kimi")).to_be_visible()
 
 
-async def test_eight_tabs_follow_one_stream_and_outlive_the_one_that_leads(
+async def test_tabs_follow_one_stream_and_outlive_the_one_that_leads(
     open_page: OpenPage,
 ) -> None:
     server, first = open_page.server, open_page.page
-    tabs = [await first.context.new_page() for _ in range(7)]
+    tabs = [await first.context.new_page() for _ in range(3)]
     for number, tab in enumerate(tabs):
         await tab.goto(f"{server.url}#/inbox")
         await expect(tab.locator(".row")).to_contain_text("Active")
@@ -172,18 +172,6 @@ async def test_eight_tabs_follow_one_stream_and_outlive_the_one_that_leads(
         pauses = Pauses()
         while server.streams != 1:
             await pauses.wait()
-
-
-async def test_destroy_asks_first_and_cancel_is_the_safe_answer(open_page: OpenPage) -> None:
-    page = open_page.page
-    await (await sandbox_menu(page)).get_by_text("Destroy").click()
-    dialog = page.get_by_role("alertdialog")
-    await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
-    await page.keyboard.press("Escape")
-    assert open_page.server.sandboxes[open_page.sandbox]["state"] == "active"
-    await (await sandbox_menu(page)).get_by_text("Destroy").click()
-    await dialog.get_by_role("button", name="Destroy").click()
-    await expect(page.locator(".row")).to_have_count(0)
 
 
 async def ask_about(page: Page, act: str) -> Locator:
@@ -250,8 +238,13 @@ async def test_destroy_of_what_nobody_can_list_takes_a_second_word(open_page: Op
     assert open_page.server.acts == [("destroy", {"unpulled": "lose"})]
 
 
-async def test_destroy_keeps_the_files_when_asked_and_says_where(open_page: OpenPage) -> None:
+async def test_destroy_asks_first_and_keeps_the_files_when_asked(open_page: OpenPage) -> None:
     page = open_page.page
+    await (await sandbox_menu(page)).get_by_text("Destroy").click()
+    dialog = page.get_by_role("alertdialog")
+    await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
+    await page.keyboard.press("Escape")
+    assert open_page.server.sandboxes[open_page.sandbox]["state"] == "active"
     await (await sandbox_menu(page)).get_by_text("Destroy").click()
     dialog = page.get_by_role("alertdialog")
     await expect(dialog).to_contain_text("No work exists only here.")
@@ -259,10 +252,26 @@ async def test_destroy_keeps_the_files_when_asked_and_says_where(open_page: Open
     await dialog.get_by_role("button", name="Destroy").click()
     await expect(page.get_by_text("Its files are kept at /home/kept/kept_1.")).to_be_visible()
     assert open_page.server.acts[-1] == ("destroy", {"keep_worktree": "true"})
+    await expect(page.locator(".row")).to_have_count(0)
 
 
-async def test_end_that_is_near_is_said_on_the_header_and_on_the_card(open_page: OpenPage) -> None:
+async def test_time_left_is_extended_and_an_end_that_is_near_is_said(open_page: OpenPage) -> None:
     page = open_page.page
+    left_at_first = open_page.server.sandboxes[open_page.sandbox]["expires_at"]
+    await (await sandbox_menu(page)).get_by_role("button", name="3 h 42 min left").click()
+    more = page.locator(".pop-choices button")
+    # A day more does not fit into what the profile allows.
+    await expect(more).to_have_text(
+        ["1 hour more", "4 hours more", "12 hours more", "19 h 17 min more, the most"]
+    )
+    await more.nth(2).click()
+    await page.get_by_role("button", name="15 h 42 min left").click()
+    await more.last.click()
+    await page.get_by_role("button", name="22 h 59 min left").click()
+    await expect(page.get_by_text("This is the latest end that its profile allows")).to_be_visible()
+    await expect(more).to_have_count(0)
+    await page.keyboard.press("Escape")
+    open_page.server.sandboxes[open_page.sandbox]["expires_at"] = left_at_first
     open_page.server.sandboxes[open_page.sandbox]["ends_soon"] = True
     await page.evaluate("location.hash = '#/inbox'")
     end = open_page.server.sandboxes[open_page.sandbox]["expires_at"]
@@ -291,22 +300,6 @@ async def test_sandbox_that_sleeps_says_so_and_starts(open_page: OpenPage) -> No
     await page.get_by_role("button", name="Wake", exact=True).click()
     await expect(page.get_by_text("Asleep")).to_have_count(0)
     assert [verb for verb, _ in server.acts] == ["sleep", "start"]
-
-
-async def test_time_left_can_be_extended(open_page: OpenPage) -> None:
-    page = open_page.page
-    await (await sandbox_menu(page)).get_by_role("button", name="3 h 42 min left").click()
-    more = page.locator(".pop-choices button")
-    # A day more does not fit into what the profile allows.
-    await expect(more).to_have_text(
-        ["1 hour more", "4 hours more", "12 hours more", "19 h 17 min more, the most"]
-    )
-    await more.nth(2).click()
-    await page.get_by_role("button", name="15 h 42 min left").click()
-    await more.last.click()
-    await page.get_by_role("button", name="22 h 59 min left").click()
-    await expect(page.get_by_text("This is the latest end that its profile allows")).to_be_visible()
-    await expect(more).to_have_count(0)
 
 
 async def test_names_are_whole_on_the_wall_and_in_the_palette(

@@ -36,9 +36,15 @@ async def test_one_persons_page_has_no_account_and_no_team(
     await page.keyboard.press("Control+k")
     await page.get_by_role("combobox", name="Find a command or sandbox").fill("Your account")
     await expect(page.get_by_role("option", name="Your account")).to_have_count(0)
+    # A code that nobody waits with is confirmed by nobody.
+    await page.keyboard.press("Escape")
+    await page.goto(f"{server.url}#/cli/WXZZ-WXZZ")
+    main = page.get_by_role("main", name="A command line logs in")
+    await expect(main.get_by_role("alert")).to_contain_text("No command line waits")
+    await expect(main.get_by_role("button", name="Confirm")).to_have_count(0)
 
 
-async def test_answer_that_comes_late_moves_nothing_that_is_pressed(
+async def test_late_answer_moves_nothing_and_logins_elsewhere_are_ended_one_by_one_or_all(
     server: ScriptedServer, page: Page
 ) -> None:
     server.team.use_oidc("Acme")
@@ -57,24 +63,6 @@ async def test_answer_that_comes_late_moves_nothing_that_is_pressed(
     answered.set()
     await expect(main.get_by_role("heading", name="Google Drive")).to_have_count(0)
     assert await button.bounding_box() == before
-
-
-async def test_menu_names_person_organization_and_role(server: ScriptedServer, page: Page) -> None:
-    server.team.found(role="admin")
-    main = await account(server, page)
-    await expect(page.locator(".account-menu")).to_contain_text("Acme · Admin")
-    await main.get_by_label("Your name").fill("Ann R.")
-    await main.get_by_role("button", name="Save the name").click()
-    await expect(page.locator(".account-menu")).to_contain_text("Ann R.")
-    assert server.team.asked == [("PATCH", "/v1/me", {"name": "Ann R."})]
-
-
-async def test_logins_elsewhere_are_ended_one_by_one_or_all(
-    server: ScriptedServer, page: Page
-) -> None:
-    server.team.use_oidc("Acme")
-    server.team.found()
-    main = await account(server, page)
     logins = main.get_by_role("list", name="Logins").get_by_role("listitem")
     await expect(logins).to_have_count(2)
     await expect(logins.first).to_contain_text("here")
@@ -90,9 +78,16 @@ async def test_logins_elsewhere_are_ended_one_by_one_or_all(
     ]
 
 
-async def test_token_is_shown_once_listed_and_revoked(server: ScriptedServer, page: Page) -> None:
+async def test_menu_names_person_and_role_and_a_token_is_shown_once_listed_and_revoked(
+    server: ScriptedServer, page: Page
+) -> None:
     server.team.found(role="member")
     main = await account(server, page)
+    await expect(page.locator(".account-menu")).to_contain_text("Acme · Member")
+    await main.get_by_label("Your name").fill("Ann R.")
+    await main.get_by_role("button", name="Save the name").click()
+    await expect(page.locator(".account-menu")).to_contain_text("Ann R.")
+    assert server.team.asked == [("PATCH", "/v1/me", {"name": "Ann R."})]
     await main.get_by_role("button", name="Make a token").click()
     dialog = page.get_by_role("dialog", name="Make a token")
     await dialog.get_by_role("button", name="Make it").click()
@@ -134,14 +129,3 @@ async def test_command_line_is_confirmed_by_the_code_that_both_show(
     await main.get_by_role("button", name="Confirm").press("Enter")
     await expect(main.get_by_role("status")).to_contain_text("the command line is logged in")
     assert ("POST", f"/auth/cli/{CODE}/confirm", None) in server.team.asked
-
-
-async def test_code_that_nobody_waits_with_is_confirmed_by_nobody(
-    server: ScriptedServer, page: Page
-) -> None:
-    await page.goto(f"{server.url}#login={TICKET}")
-    await expect(page.get_by_role("button", name="New task")).to_be_visible()
-    await page.goto(f"{server.url}#/cli/WXZZ-WXZZ")
-    main = page.get_by_role("main", name="A command line logs in")
-    await expect(main.get_by_role("alert")).to_contain_text("No command line waits")
-    await expect(main.get_by_role("button", name="Confirm")).to_have_count(0)

@@ -71,18 +71,22 @@ async def test_ten_thousand_sandboxes_scroll_and_one_of_them_is_ended(
     await expect(page.get_by_role("alert")).to_have_count(0)
 
 
-async def test_overview_tells_what_runs_now_and_not_the_highest_of_the_hour(
+async def test_overview_tells_what_runs_now_audit_is_exported_and_a_token_is_revoked(
     server: ScriptedServer, page: Page
 ) -> None:
+    made = {
+        "id": "tok_bob", "name": "ci", "owner": BOB, "capabilities": ["sandbox.read"],
+        "sandbox_id": None, "parent": None, "created_at": "2026-01-01T00:00:00Z",
+        "expires_at": "2999-01-01T00:00:00Z", "used_at": None, "account": BOB,
+    }  # fmt: skip
+    server.team.tokens.append(made)
     await every(server, page, "overview")
+    # What runs now, and not the highest of the hour.
     figures = page.locator(".figures")
     await expect(figures).to_contain_text("Running sandboxes7")
     await expect(figures).to_contain_text("Agents at work2 of 5")
     await expect(figures).to_contain_text("Open sessions9")
-
-
-async def test_audit_is_found_by_kind_and_exported(server: ScriptedServer, page: Page) -> None:
-    await every(server, page, "audit")
+    await page.goto(f"{server.url}#/admin/audit")
     entries = page.get_by_role("list", name="Audit entries").get_by_role("listitem")
     await expect(entries).to_have_count(100)
     await page.get_by_role("button", name="Look further back").click()
@@ -96,6 +100,16 @@ async def test_audit_is_found_by_kind_and_exported(server: ScriptedServer, page:
         await page.get_by_role("button", name="Export these").click()
     assert (await saved.value).suggested_filename.endswith(".jsonl")
     assert ("export", "kind=secret.") in server.team.admin.asked
+    await page.goto(f"{server.url}#/admin/tokens")
+    others = page.get_by_role("list", name="Tokens of others")
+    await expect(others).to_contain_text("ci of Bob Ray")
+    await others.get_by_role("button", name="Revoke ci of Bob Ray").click()
+    dialog = page.get_by_role("alertdialog", name="Revoke ci of Bob Ray?")
+    await expect(dialog).to_contain_text("cannot be undone")
+    await dialog.get_by_role("button", name="Revoke").click()
+    await expect(page.get_by_text("ci of Bob Ray was revoked.")).to_be_visible()
+    await expect(page.get_by_text("Nobody else has a token.")).to_be_visible()
+    assert server.team.tokens == []
 
 
 async def test_search_is_in_the_palette_by_keyboard(server: ScriptedServer, page: Page) -> None:
@@ -176,15 +190,15 @@ async def test_host_is_drained_after_a_question_and_takes_sandboxes_again(
     assert server.team.admin.asked[-2:] == [("drain", "box-2"), ("undrain", "box-2")]
     measured = page.get_by_role("list", name="Starts in the last day").get_by_role("listitem")
     await expect(measured.nth(1)).to_contain_text("not tried for a while")
+    await _key_that_was_changed_on_purpose_is_trusted_after_a_look_at_both(server, page)
     server.team.admin.runs_it = False
     await page.reload()
     await expect(page.get_by_text("shown to whoever runs this installation")).to_be_visible()
 
 
-async def test_key_of_a_host_that_was_changed_on_purpose_is_trusted_after_a_look_at_both(
+async def _key_that_was_changed_on_purpose_is_trusted_after_a_look_at_both(
     server: ScriptedServer, page: Page
 ) -> None:
-    await every(server, page, "hosts")
     admin = server.team.admin
     machine = next(one for one in admin.machines if one["name"] == "box-2")
     hosts = page.get_by_role("list", name="Hosts").get_by_role("listitem")
@@ -211,24 +225,3 @@ async def test_key_of_a_host_that_was_changed_on_purpose_is_trusted_after_a_look
     admin.shown_key = None
     await check.click()
     await expect(page.get_by_text("box-2 shows no key: try again")).to_be_visible()
-
-
-async def test_administrator_revokes_a_members_token_after_reading_what_that_means(
-    server: ScriptedServer, page: Page
-) -> None:
-    made = {
-        "id": "tok_bob", "name": "ci", "owner": BOB, "capabilities": ["sandbox.read"],
-        "sandbox_id": None, "parent": None, "created_at": "2026-01-01T00:00:00Z",
-        "expires_at": "2999-01-01T00:00:00Z", "used_at": None, "account": BOB,
-    }  # fmt: skip
-    server.team.tokens.append(made)
-    await every(server, page, "tokens")
-    others = page.get_by_role("list", name="Tokens of others")
-    await expect(others).to_contain_text("ci of Bob Ray")
-    await others.get_by_role("button", name="Revoke ci of Bob Ray").click()
-    dialog = page.get_by_role("alertdialog", name="Revoke ci of Bob Ray?")
-    await expect(dialog).to_contain_text("cannot be undone")
-    await dialog.get_by_role("button", name="Revoke").click()
-    await expect(page.get_by_text("ci of Bob Ray was revoked.")).to_be_visible()
-    await expect(page.get_by_text("Nobody else has a token.")).to_be_visible()
-    assert server.team.tokens == []

@@ -39,9 +39,10 @@ async def test_invited_person_logs_in_sees_the_offer_and_lands_in_the_organizati
     assert SECRET not in stored
 
 
-async def test_invitation_that_was_used_says_so_and_leads_on(
+async def test_invitation_that_was_used_is_declined_or_is_somebody_elses_leads_on(
     server: ScriptedServer, page: Page
 ) -> None:
+    server.team.use_oidc("Acme")
     await page.goto(f"{server.url}#login={TICKET}")
     await expect(page.get_by_role("button", name="New task")).to_be_visible()
     await page.goto(f"{server.url}#join={SECRET}")
@@ -50,27 +51,13 @@ async def test_invitation_that_was_used_says_so_and_leads_on(
     await expect(page.get_by_role("button", name="New task")).to_be_visible()
     await page.reload()
     await expect(page.get_by_role("button", name="New task")).to_be_visible()
-
-
-async def test_declined_invitation_is_accepted_by_nobody(
-    server: ScriptedServer, page: Page
-) -> None:
+    # One that is declined is accepted by nobody.
     server.team.offered = OFFER
-    await page.goto(f"{server.url}#login={TICKET}")
-    await expect(page.get_by_role("button", name="New task")).to_be_visible()
     await page.goto(f"{server.url}#join={SECRET}")
     await page.get_by_role("button", name="Not now").click()
     await expect(page.get_by_role("button", name="New task")).to_be_visible()
-    assert [path for _, path, _ in server.team.asked] == ["/v1/invitations/look"]
-
-
-async def test_a_link_opened_by_the_wrong_person_lets_another_log_in(
-    server: ScriptedServer, page: Page
-) -> None:
-    server.team.use_oidc("Acme")
-    server.team.offered = OFFER
-    await page.goto(f"{server.url}#login={TICKET}")
-    await expect(page.get_by_role("button", name="New task")).to_be_visible()
+    assert {path for _, path, _ in server.team.asked} == {"/v1/invitations/look"}
+    # The wrong person lets another log in.
     await page.goto(f"{server.url}#join={SECRET}")
     await page.get_by_role("button", name="Log in as somebody else").click()
     await page.get_by_role("link", name="Continue with Acme").click()

@@ -42,9 +42,13 @@ async def test_login_at_a_provider_leads_back_to_the_place_that_was_asked_for(
 async def test_logging_out_says_so_and_the_keyboard_alone_leads_back(
     server: ScriptedServer, page: Page
 ) -> None:
-    server.team.use_oidc("Acme")
+    # A hostile place to come back to is no address.
+    server.team.next = "https://evil.example/"
     await page.goto(f"{server.url}#login={TICKET}")
     await expect(page.get_by_role("button", name="New task")).to_be_visible()
+    assert page.url == f"{server.url}#/"
+    server.team.next = "#/"
+    server.team.use_oidc("Acme")
     await page.keyboard.press("Control+k")
     await page.get_by_role("combobox", name="Find a command or sandbox").fill("Log out")
     await page.keyboard.press("Enter")
@@ -69,12 +73,3 @@ async def test_a_session_that_ended_elsewhere_leads_back_to_the_same_sandbox(
     await page.get_by_role("link", name="Continue with Acme").click()
     await expect(page.get_by_role("main", name="Sandbox demo")).to_be_visible()
     assert server.team.begun[0]["next"].startswith(f"#/sandboxes/{sandbox}")
-
-
-async def test_a_hostile_place_to_come_back_to_is_no_address(
-    server: ScriptedServer, page: Page
-) -> None:
-    server.team.next = "https://evil.example/"
-    await page.goto(f"{server.url}#login={TICKET}")
-    await expect(page.get_by_role("button", name="New task")).to_be_visible()
-    assert page.url == f"{server.url}#/"

@@ -49,21 +49,7 @@ async def test_administrator_invites_by_a_link_that_is_shown_once(
     }
 
 
-async def test_invitation_that_nobody_can_accept_is_said_to_need_a_login_provider(
-    server: ScriptedServer, page: Page
-) -> None:
-    server.team.found()
-    await team_page(server, page)
-    await page.get_by_role("button", name="Invite somebody").click()
-    dialog = page.get_by_role("dialog")
-    await expect(dialog.get_by_text("Nobody else can log in here yet")).to_contain_text(
-        "docs/run/sign-in.md"
-    )
-    await dialog.get_by_role("button", name="Make a link").click()
-    await expect(dialog).to_contain_text("Once people can log in here, whoever opens it joins.")
-
-
-async def test_member_gets_another_role_and_leaves_sandboxes_to_be_given(
+async def test_owner_sets_roles_quotas_and_accounts_and_gives_what_was_left(
     server: ScriptedServer, page: Page
 ) -> None:
     server.team.found()
@@ -96,13 +82,24 @@ async def test_member_gets_another_role_and_leaves_sandboxes_to_be_given(
     await page.get_by_role("dialog").get_by_role("button", name="Give it").click()
     await expect(page.get_by_text("Bob's plan belongs to Ann Ray now.")).to_be_visible()
     await expect(page.get_by_text("Dashboards that wait for a new owner")).to_have_count(0)
+    await _quota_is_shown_beside_what_is_used_and_set(server, page)
+    await _service_account_gets_a_token(server, page)
+    await _invitation_needs_a_login_provider(page)
 
 
-async def test_quota_is_shown_beside_what_is_used_and_set(
-    server: ScriptedServer, page: Page
-) -> None:
-    server.team.found()
-    await team_page(server, page)
+async def _invitation_needs_a_login_provider(page: Page) -> None:
+    """Nobody can accept it where nobody can log in, and that is said."""
+    await page.get_by_role("button", name="Invite somebody").click()
+    invited = page.get_by_role("dialog")
+    await expect(invited.get_by_text("Nobody else can log in here yet")).to_contain_text(
+        "docs/run/sign-in.md"
+    )
+    await invited.get_by_role("button", name="Make a link").click()
+    await expect(invited).to_contain_text("Once people can log in here, whoever opens it joins.")
+    await invited.get_by_role("button", name="Done").click()
+
+
+async def _quota_is_shown_beside_what_is_used_and_set(server: ScriptedServer, page: Page) -> None:
     await page.get_by_role("button", name="Edit the quota of Acme").click()
     dialog = page.get_by_role("dialog", name="Quota of Acme")
     await dialog.get_by_label("Sandboxes").fill("4")
@@ -113,18 +110,14 @@ async def test_quota_is_shown_beside_what_is_used_and_set(
     assert server.team.asked[-1][2] == {"sandboxes": 4, "memory": "6Gi"}
 
 
-async def test_service_account_is_added_and_gets_a_token(
-    server: ScriptedServer, page: Page
-) -> None:
-    server.team.found()
-    await team_page(server, page)
+async def _service_account_gets_a_token(server: ScriptedServer, page: Page) -> None:
     await page.get_by_label("Name of a new service account").fill("deploy")
     await page.get_by_role("button", name="Add", exact=True).click()
     await page.get_by_role("button", name="Make a token of deploy").click()
-    dialog = page.get_by_role("dialog", name="Make a token of deploy")
-    await dialog.get_by_label("Name").fill("ci")
-    await dialog.get_by_role("button", name="Make it").click()
-    await dialog.get_by_role("button", name="Done").click()
+    made = page.get_by_role("dialog", name="Make a token of deploy")
+    await made.get_by_label("Name").fill("ci")
+    await made.get_by_role("button", name="Make it").click()
+    await made.get_by_role("button", name="Done").click()
     await expect(page.get_by_role("list", name="Tokens of deploy")).to_contain_text("ci")
     assert server.team.asked[-1][2]["account"] == "svc_deploy"
 
