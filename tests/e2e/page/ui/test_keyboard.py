@@ -34,6 +34,10 @@ async def test_palette_finds_and_runs_a_command(open_page: OpenPage) -> None:
     await page.keyboard.type("new claude")
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("tab", name="claude")).to_have_attribute("aria-selected", "true")
+    # The theme is remembered.
+    await visit(page, "Switch to dark colours")
+    await page.reload()
+    await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
 async def test_palette_in_terminal_leaves_control_k_to_the_program(open_page: OpenPage) -> None:
@@ -72,13 +76,6 @@ async def test_page_is_usable_by_tab_alone(open_page: OpenPage) -> None:
         reached.add(await page.evaluate(FOCUSED))
         await page.keyboard.press("Tab")
     assert {"Stop", "Destroy"} <= reached
-
-
-async def test_theme_toggle_is_remembered(open_page: OpenPage) -> None:
-    page = open_page.page
-    await visit(page, "Switch to dark colours")
-    await page.reload()
-    await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
 async def test_phone_fits_its_screen_and_types_by_touch(

@@ -123,7 +123,9 @@ async def test_terminal_reloaded_keeps_its_client_id_and_types_what_came_early(
     assert len({start["client"] for start in terminal.starts}) == 1
 
 
-async def test_terminal_superseded_parks_until_taken_back(open_page: OpenPage) -> None:
+async def test_terminal_superseded_parks_until_taken_back_and_closes_after_a_question(
+    open_page: OpenPage,
+) -> None:
     await open_page.terminal.supersede()
     await open_page.notices("moved to another tab")
     open_page.terminal.superseded = False
@@ -134,9 +136,7 @@ async def test_terminal_superseded_parks_until_taken_back(open_page: OpenPage) -
     await open_page.is_live()
     await open_page.type("echo mine\r")
     await open_page.sees("\nmine\n")
-
-
-async def test_terminal_closed_by_its_button_asks_while_it_runs(open_page: OpenPage) -> None:
+    # It asks before it closes what runs.
     await open_page.page.get_by_role("button", name="Close bash").click()
     await (
         open_page.page.get_by_role("alertdialog")
@@ -176,7 +176,9 @@ async def test_terminal_driver_fits_and_answers_and_watcher_scales_alone(
     assert bytes(terminal.typed) == b""
 
 
-async def test_terminal_keys_are_spelled_as_the_program_asks(open_page: OpenPage) -> None:
+async def test_terminal_keys_are_spelled_as_the_program_asks_and_pastes_are_bracketed(
+    open_page: OpenPage,
+) -> None:
     terminal, keyboard = open_page.terminal, open_page.page.keyboard
     await open_page.notices("You drive")
     await open_page.type("")
@@ -194,6 +196,20 @@ async def test_terminal_keys_are_spelled_as_the_program_asks(open_page: OpenPage
     await keyboard.press("Shift+Enter")
     await terminal.received(b"\r")
     assert bytes(terminal.typed) == b"\r"
+    # A paste is bracketed, and cannot end its bracket.
+    terminal.typed.clear()
+    await open_page.terminal.print(b"\x1b[?2004hready")
+    await open_page.sees("ready")
+    await open_page.page.evaluate(
+        """() => {
+          const data = new DataTransfer();
+          data.setData('text/plain', 'ls\\x1b[201~\\nrm x');
+          document.querySelector('.xterm-helper-textarea').dispatchEvent(
+            new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}));
+        }"""
+    )
+    await open_page.sees("rm x")
+    assert bytes(open_page.terminal.typed) == b"\x1b[200~ls[201~\rrm x\x1b[201~"
 
 
 async def test_terminal_duplicated_tab_gets_a_client_id_of_its_own(open_page: OpenPage) -> None:
@@ -245,21 +261,6 @@ async def test_terminal_output_reaches_the_clipboard_after_a_yes_only(open_page:
     await expect(asks).to_have_count(0)
     assert "stolen" not in await page.evaluate("navigator.clipboard.readText()")
     assert bytes(open_page.terminal.typed) == b""
-
-
-async def test_terminal_paste_is_bracketed_and_cannot_end_its_bracket(open_page: OpenPage) -> None:
-    await open_page.terminal.print(b"\x1b[?2004hready")
-    await open_page.sees("ready")
-    await open_page.page.evaluate(
-        """() => {
-          const data = new DataTransfer();
-          data.setData('text/plain', 'ls\\x1b[201~\\nrm x');
-          document.querySelector('.xterm-helper-textarea').dispatchEvent(
-            new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}));
-        }"""
-    )
-    await open_page.sees("rm x")
-    assert bytes(open_page.terminal.typed) == b"\x1b[200~ls[201~\rrm x\x1b[201~"
 
 
 #: Where on the page a line of the screen is that holds these words.

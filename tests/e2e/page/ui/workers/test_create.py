@@ -7,7 +7,7 @@ from tests.e2e.page.test_people import PHONE_SCREEN, STING
 from tests.e2e.page.ui.scripted import ScriptedServer
 from tests.peers.browsers import CALM
 
-from .scripted_workers import problem
+from .scripted_workers import ScriptedWorkers, problem
 from .test_logins import NARROW
 from .test_workers import come_in
 
@@ -24,6 +24,7 @@ async def new_worker(page: Page) -> Locator:
 async def test_worker_is_created_with_all_that_was_said_and_is_shown(
     server: ScriptedServer, page: Page
 ) -> None:
+    server.add_sandbox("box")
     workers = await come_in(server, page)
     await page.locator("body").press("Control+k")
     await page.get_by_role("combobox", name="Find a command or sandbox").fill("new worker")
@@ -77,13 +78,13 @@ async def test_worker_is_created_with_all_that_was_said_and_is_shown(
             "max_cost_per_hour": {"amount": "0.12", "currency": "EUR"},
         },
     }
+    await page.goto(f"{server.url}#/workers")
+    await _place_takes_what_belongs_to_it_and_hides_the_rest(page, workers)
 
 
-async def test_place_takes_what_belongs_to_it_and_hides_the_rest(
-    server: ScriptedServer, page: Page
+async def _place_takes_what_belongs_to_it_and_hides_the_rest(
+    page: Page, workers: ScriptedWorkers
 ) -> None:
-    server.add_sandbox("box")
-    workers = await come_in(server, page)
     dialog = await new_worker(page)
     where = dialog.get_by_label("Where it runs")
     linked = where.locator("option[value='desktop']")

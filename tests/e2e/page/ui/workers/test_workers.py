@@ -101,20 +101,6 @@ async def test_list_has_each_worker_with_where_it_is_and_why(
     await expect(page.get_by_role("textbox", name="Ask codex")).to_have_count(0)
 
 
-async def test_page_of_workers_is_reached_from_the_rail_and_the_palette(
-    server: ScriptedServer, page: Page
-) -> None:
-    await page.goto(f"{server.url}#login={TICKET}")
-    await visit(page, "Workers")
-    await expect(page.get_by_role("heading", name="Workers")).to_be_visible()
-    await page.keyboard.press("h")
-    await expect(page.get_by_role("form", name="New task")).to_be_visible()
-    await page.locator("body").press("Control+k")
-    await page.get_by_role("combobox", name="Find a command or sandbox").fill("workers")
-    await page.keyboard.press("Enter")
-    await expect(page.get_by_role("heading", name="Workers")).to_be_visible()
-
-
 async def test_conversation_has_what_the_agent_says_as_cards_and_never_as_markup(
     server: ScriptedServer, page: Page
 ) -> None:
@@ -143,7 +129,7 @@ async def test_conversation_has_what_the_agent_says_as_cards_and_never_as_markup
     await expect(page.get_by_text("codex works")).to_have_count(0)
 
 
-async def test_prompt_begins_a_turn_and_stays_where_it_was_refused(
+async def test_prompt_stays_where_it_was_refused_and_a_question_answered_elsewhere_is_closed(
     server: ScriptedServer, page: Page
 ) -> None:
     server.workers.add("docs")
@@ -165,6 +151,23 @@ async def test_prompt_begins_a_turn_and_stays_where_it_was_refused(
     await expect(page.get_by_role("button", name="Ask", exact=True)).to_be_disabled()
     await ended(workers, "docs")
     await expect(page.get_by_role("button", name="Ask", exact=True)).to_be_enabled()
+    # A question that somebody else answered first is closed.
+    workers.add("asks")
+    await page.goto(f"{server.url}#/workers/asks")
+    await expect(page.get_by_role("heading", name="asks", level=1)).to_be_visible()
+    await begun(workers, "asks")
+    await workers.say("asks", APPROVAL, **ASKS)
+    gone = {"code": "conflict", "message": "nothing waits for an answer to '7'"}
+    workers.refusals["serverRequest/respond"] = gone
+    asked = page.locator(".talk-asks")
+    await asked.get_by_role("button", name="Decline and stop").click()
+    answered = page.locator(".notice", has_text="nothing waits for an answer")
+    await expect(answered).to_be_visible()
+    await expect(asked.get_by_role("button")).to_have_count(0)
+    await workers.say("asks", APPROVAL, **{**ASKS, "question": "9"})
+    await expect(asked.nth(1).get_by_role("button")).to_have_count(2)
+    await workers.say("asks", "serverRequest/resolved", requestId=9)
+    await expect(asked.nth(1).get_by_role("button")).to_have_count(0)
 
 
 async def test_question_is_answered_by_touch_on_a_phone(
@@ -198,26 +201,7 @@ async def test_question_is_answered_by_touch_on_a_phone(
     await context.close()
 
 
-async def test_question_that_somebody_else_answered_first_is_closed(
-    server: ScriptedServer, page: Page
-) -> None:
-    server.workers.add("docs")
-    workers = await come_in(server, page, "workers/docs")
-    await begun(workers, "docs")
-    await workers.say("docs", APPROVAL, **ASKS)
-    gone = {"code": "conflict", "message": "nothing waits for an answer to '7'"}
-    workers.refusals["serverRequest/respond"] = gone
-    asked = page.locator(".talk-asks")
-    await asked.get_by_role("button", name="Decline and stop").click()
-    await expect(page.locator(".notice")).to_contain_text("nothing waits for an answer")
-    await expect(asked.get_by_role("button")).to_have_count(0)
-    await workers.say("docs", APPROVAL, **{**ASKS, "question": "9"})
-    await expect(asked.nth(1).get_by_role("button")).to_have_count(2)
-    await workers.say("docs", "serverRequest/resolved", requestId=9)
-    await expect(asked.nth(1).get_by_role("button")).to_have_count(0)
-
-
-async def test_stream_resumes_after_the_last_event_and_shows_each_once(
+async def test_stream_resumes_after_the_last_event_and_text_grows_by_its_pieces(
     server: ScriptedServer, page: Page
 ) -> None:
     server.workers.add("docs")
@@ -236,22 +220,20 @@ async def test_stream_resumes_after_the_last_event_and_shows_each_once(
     await workers.item("docs", type="agentMessage", id="m3", text="And after it.")
     await expect(log.get_by_text("And after it.")).to_have_count(1)
     await expect(log.get_by_text("Write it down")).to_have_count(1)
-
-
-async def test_text_grows_by_its_pieces_until_the_whole_is_there(
-    server: ScriptedServer, page: Page
-) -> None:
-    server.workers.add("docs")
-    workers = await come_in(server, page, "workers/docs")
-    await begun(workers, "docs")
-    log = log_of(page)
+    # A text grows by its pieces until the whole is there.
+    workers.add("grows")
+    await page.goto(f"{server.url}#/workers/grows")
+    await expect(page.get_by_role("heading", name="grows", level=1)).to_be_visible()
+    await begun(workers, "grows")
     await expect(log).to_contain_text("Write it down")
-    await workers.say("docs", "item/started", item={"type": "agentMessage", "id": "m2", "text": ""})
+    await workers.say(
+        "grows", "item/started", item={"type": "agentMessage", "id": "m2", "text": ""}
+    )
     for text in ("It is ", f"**done** {STING}"):
-        await workers.piece("docs", "m2", text)
+        await workers.piece("grows", "m2", text)
     said = log.locator(".talk-said").last
     await expect(said).to_contain_text(f"It is done {STING}")
-    await workers.item("docs", type="agentMessage", id="m2", text="It is all done.")
+    await workers.item("grows", type="agentMessage", id="m2", text="It is all done.")
     await expect(said).to_have_text("Agent:It is all done.")
     assert await page.evaluate("window.stung") is None
 
@@ -386,12 +368,12 @@ async def test_usage_threads_and_open_questions_are_shown_where_a_snapshot_has_t
     await expect(page.locator(".talk-asks").get_by_role("button")).to_have_count(0)
 
 
-async def test_worker_on_a_linked_machine_is_taken_over_there(
+async def test_worker_elsewhere_or_nowhere_takes_no_prompt_here_and_the_list_is_reached_by_keys(
     server: ScriptedServer, page: Page
 ) -> None:
     there = {"id": "dk_1.1", "isolation": None, "region": None, "host": "laptop"}
     server.workers.add("docs", backend="desktop", extension="ext.desktop", sandbox=there)
-    await come_in(server, page, "workers/docs")
+    workers = await come_in(server, page, "workers/docs")
     head = page.locator(".sandbox-head")
     await expect(head).to_contain_text("It runs on your machine laptop.")
     await expect(head.get_by_text("atoll worker take docs")).to_be_visible()
@@ -403,13 +385,9 @@ async def test_worker_on_a_linked_machine_is_taken_over_there(
     await expect(head).to_contain_text("in a terminal on laptop")
     await expect(head.get_by_role("button", name="Give back")).to_be_visible()
     await expect(head.get_by_role("button", name="Open its terminal")).to_have_count(0)
-
-
-async def test_worker_that_is_not_there_or_at_a_terminal_takes_no_prompt(
-    server: ScriptedServer, page: Page
-) -> None:
-    server.workers.add("held", held_by_person=True)
-    workers = await come_in(server, page, "workers/nobody")
+    # One that is not there, or at a terminal, takes no prompt.
+    workers.add("held", held_by_person=True)
+    await page.goto(f"{server.url}#/workers/nobody")
     await expect(page.get_by_role("alert")).to_contain_text("There is no worker nobody")
     await page.get_by_role("button", name="All workers").click()
     await expect(page.get_by_role("list", name="Workers")).to_contain_text("at a terminal")
@@ -419,6 +397,16 @@ async def test_worker_that_is_not_there_or_at_a_terminal_takes_no_prompt(
     await workers.say("held", APPROVAL, **ASKS)
     await expect(page.locator(".talk-asks")).to_contain_text("cannot be answered from here")
     await expect(page.get_by_role("textbox", name="Ask codex")).to_have_count(0)
+    # The list is reached from the rail and the palette.
+    await page.goto(f"{server.url}#/")
+    await visit(page, "Workers")
+    await expect(page.get_by_role("heading", name="Workers")).to_be_visible()
+    await page.keyboard.press("h")
+    await expect(page.get_by_role("form", name="New task")).to_be_visible()
+    await page.locator("body").press("Control+k")
+    await page.get_by_role("combobox", name="Find a command or sandbox").fill("workers")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", name="Workers")).to_be_visible()
 
 
 #: Resolves when the page, which gathers events for 40 ms, has had the time to draw them.
