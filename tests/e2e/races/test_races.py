@@ -94,7 +94,7 @@ async def _act_in(seconds: float, act: Callable[[], Awaitable[Any]]) -> None:
     await act()
 
 
-@counts(4)
+@counts(2)
 async def test_access_as_it_is_put_to_sleep(caller: Caller, count: int) -> None:
     async def lane(dice: random.Random, rounds: int) -> None:
         box = know(caller, await caller.make())
@@ -106,7 +106,7 @@ async def test_access_as_it_is_put_to_sleep(caller: Caller, count: int) -> None:
     await run_lanes(count, lane)
 
 
-@counts(3)
+@counts(2)
 async def test_access_as_it_falls_asleep(caller: Caller, count: int) -> None:
     async def lane(dice: random.Random, rounds: int) -> None:
         box = know(caller, await caller.make(profile="drowsy"))
@@ -125,7 +125,7 @@ async def test_access_as_it_falls_asleep(caller: Caller, count: int) -> None:
     await run_lanes(count, lane, width=12)
 
 
-@counts(3)
+@counts(2)
 async def test_access_as_it_expires(caller: Caller, count: int) -> None:
     async def lane(dice: random.Random, rounds: int) -> None:
         ends = {"harness": "races", "session_id": f"{SEED}-{dice.random()}"}
@@ -171,7 +171,7 @@ async def test_access_and_extension_as_its_time_is_over(caller: Caller, count: i
     await run_lanes(count, lane, width=16)
 
 
-@counts(3)
+@counts(2)
 async def test_access_as_it_is_destroyed(caller: Caller, count: int) -> None:
     async def lane(dice: random.Random, rounds: int) -> None:
         for _ in range(rounds):
@@ -186,7 +186,7 @@ async def test_access_as_it_is_destroyed(caller: Caller, count: int) -> None:
     await run_lanes(count, lane)
 
 
-@counts(2)
+@counts(1)
 async def test_access_as_it_is_kept_as_a_snapshot(caller: Caller, count: int) -> None:
     async def lane(dice: random.Random, rounds: int) -> None:
         box = know(caller, await caller.make())
@@ -214,7 +214,7 @@ def pool(api: Api) -> Iterator[str]:
     api.call("DELETE", POOL)
 
 
-@counts(3)
+@counts(2)
 async def test_access_as_a_pool_is_filled_again(caller: Caller, pool: str, count: int) -> None:
     given: list[str] = []
 

@@ -31,7 +31,7 @@ from tests.peers.nats.server import NatsServer, nats_server
 from tests.peers.receivers.webhook_receiver import WebhookReceiver, webhook_receiver
 from tests.peers.remains import Remains, changed, pids_of, remains, uids_of
 
-SECONDS = float(os.environ.get("ATOLL_CHAOS_SECONDS", "5"))
+SECONDS = float(os.environ.get("ATOLL_CHAOS_SECONDS", "3"))
 VIEWERS = int(os.environ.get("ATOLL_CHAOS_VIEWERS", "8"))
 SEED = int(os.environ.get("ATOLL_CHAOS_SEED", "0")) or random.SystemRandom().randrange(1, 2**32)
 CLIENTS = 3

@@ -46,7 +46,8 @@ def apis(fleet: Fleet) -> Iterator[list[Api]]:
 def test_sandbox_made_on_one_is_used_on_another_and_destroyed_on_the_third(
     apis: list[Api],
 ) -> None:
-    for turn in range(3):
+    # A sandbox for each of the two that may lead, or do not.
+    for turn in range(2):
         one, two, three = apis[turn:] + apis[:turn]
         made = one.create(name=f"shared{turn}")["sandbox_id"]
         assert two.sandbox(made)["state"] == "ready"
