@@ -23,10 +23,17 @@ class WorkspacePreparer(Protocol):
         their mounts. A repository of another organization cannot be had."""
         ...
 
-    async def check_starts(self, org_id: OrgId, repos: Sequence[RepoRequest]) -> None:
+    async def check_starts(
+        self,
+        org_id: OrgId,
+        repos: Sequence[RepoRequest | SandboxRepo],
+        *,
+        fetched: bool = False,
+    ) -> None:
         """Check where trees would begin, as far as that is known here: that uploaded repositories,
         which no start could fetch, are here, with the branch or tag to begin from, and that no
-        branch is named that is a tag. Raises `NotFound` and `Invalid`, with `field`."""
+        branch is named that is a tag. When all were `fetched` just now, those of remotes are
+        checked, too. Raises `NotFound` and `Invalid`, with `field`."""
         ...
 
     async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:

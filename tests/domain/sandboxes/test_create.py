@@ -348,3 +348,47 @@ def test_branch_of_a_task_is_no_other_sandboxes(
     )
     (repo,) = read_repos(request, PROFILE, replace(AROUND, branches=taken))
     assert repo.branch == branch
+
+
+def test_repo_ref_may_say_where_the_new_branch_begins() -> None:
+    (one,) = grant(CreateSandbox(inputs=Inputs(repo_ref="o/r@v1")), PROFILE, AROUND).repos
+    assert (one.repo_url, one.from_branch) == ("https://github.com/o/r", "v1")
+    assert one.branch.startswith("sandbox-")
+    (one,) = grant(CreateSandbox(inputs=Inputs(repo_ref=f"upload:{KEY}")), PROFILE, AROUND).repos
+    assert (one.key, one.from_branch) == (KEY, None)
+
+
+@pytest.mark.parametrize(
+    ("repo", "ref", "agrees"),
+    [
+        (RepoRequest("o/r", from_branch="v1"), "o/r@v1", True),
+        (RepoRequest("o/r", from_branch="v1"), "o/r", True),
+        (RepoRequest("o/r", from_branch="v2"), "o/r@v1", False),
+        (RepoRequest("o/r"), "o/r@v1", False),
+        (RepoRequest("o/r", key=KEY), f"upload:{KEY}", True),
+        (RepoRequest("o/r"), f"upload:{KEY}", False),
+    ],
+)
+def test_repo_ref_beside_repositories_names_one_of_them(
+    repo: RepoRequest, ref: str, *, agrees: bool
+) -> None:
+    request = CreateSandbox(repos=(repo,), inputs=Inputs(repo_ref=ref))
+    if agrees:
+        assert len(grant(request, PROFILE, AROUND).repos) == 1
+        return
+    with pytest.raises(Invalid) as refused:
+        grant(request, PROFILE, AROUND)
+    assert refused.value.field == "inputs.repo_ref"
+
+
+@pytest.mark.parametrize("ref", ["o/r@--upload-pack=x", "o/r@..", "o/r:a", "upload:x", "-o/r@x"])
+def test_repo_ref_that_cannot_be_one_is_refused(ref: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        grant(CreateSandbox(inputs=Inputs(repo_ref=ref)), PROFILE, AROUND)
+    assert refused.value.field == "inputs.repo_ref"
+
+
+def test_instructions_of_another_repository_come_with_the_circumstances() -> None:
+    named = CreateSandbox(setup_metadata=SetupMetadata(instructions_ref="o/r@v1:a.md"))
+    assert grant(named, PROFILE, AROUND).instructions == ""
+    assert grant(named, PROFILE, replace(AROUND, instructions="Read.")).instructions == "Read."

@@ -41,6 +41,7 @@ OTHERS: list[tuple[dict[str, Any], str | None]] = [
     ({"repos": ()}, None),
     ({"inputs": Inputs(repo_ref="o/r")}, None),
     ({"repos": (), "inputs": Inputs(repo_ref="o/other")}, "inputs.repo_ref"),
+    ({"repos": (), "inputs": Inputs(repo_ref="o/r@other")}, "inputs.repo_ref"),
     ({"inputs": Inputs(compose_bundle_ref="other")}, "inputs.compose_bundle_ref"),
     ({"agent": "codex"}, "agent"),
     ({"agent_catalogue": ("codex",)}, "agent_catalogue"),

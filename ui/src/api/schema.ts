@@ -1744,8 +1744,9 @@ export interface components {
         };
         /**
          * @description The references of the consumer: `repo_ref` is the sandbox's repository where `repos` names
-         *     none, `compose_bundle_ref` the compose file of a backend that runs one, `repo:PATH`, and
-         *     `compose_bundle` the text of such a file, where it was uploaded.
+         *     none, with the branch or tag that its own begins at, `compose_bundle_ref` the compose file of a
+         *     backend that runs one, or its folder, as `repo:PATH`, and `compose_bundle` the text of such a
+         *     file, where it was uploaded.
          */
         readonly Inputs: {
             readonly compose_bundle: string | null;
@@ -1753,8 +1754,10 @@ export interface components {
             readonly repo_ref: string | null;
         };
         /**
-         * @description The references of the consumer: `repo_ref` is the repository where `repos` names none,
-         *     `compose_bundle` a compose file itself, where `compose_bundle_ref` names none.
+         * @description The references of the consumer: `repo_ref` is the repository where `repos` names none, as
+         *     `owner/repo@REF`, an address with `@REF` behind it, or `upload:KEY@REF`; `@REF` names the branch
+         *     or tag where a new branch begins. `compose_bundle_ref` is a compose file or its folder, as
+         *     `repo:PATH`, `compose_bundle` such a file itself. What does not resolve is refused.
          */
         readonly InputsBody: {
             readonly compose_bundle?: string | null;
@@ -3688,8 +3691,8 @@ export interface components {
             readonly permission_mode: components["schemas"]["SettingView"] | null;
         };
         /**
-         * @description Words for the agent, or `repo:PATH`, a file of the repository that holds them; and names
-         *     of secrets.
+         * @description Words for the agent, or a reference to the file that holds them: `repo:PATH` of the sandbox's
+         *     repository, `owner/repo@REF:PATH` or `upload:KEY@REF:PATH` of another; and names of secrets.
          */
         readonly SetupBody: {
             readonly instructions?: string | null;

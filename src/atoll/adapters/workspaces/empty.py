@@ -22,7 +22,13 @@ class EmptyWorkspaces:
             raise Invalid(_NONE)
         return ()
 
-    async def check_starts(self, org_id: OrgId, repos: Sequence[RepoRequest]) -> None:
+    async def check_starts(
+        self,
+        org_id: OrgId,
+        repos: Sequence[RepoRequest | SandboxRepo],
+        *,
+        fetched: bool = False,
+    ) -> None:
         """Refuse every upload with `Invalid`: none is here. Remotes are refused as they are
         fetched."""
         if any(repo.key is not None for repo in repos):

@@ -25,6 +25,7 @@ from atoll.domain.repository.branch import (
     read_new_branch,
 )
 from atoll.domain.repository.project import DecidedProject
+from atoll.domain.repository.reference import read_repository_ref
 from atoll.domain.repository.repository import is_local_key, plain_name, read_remote
 from atoll.domain.sandboxes.instructions import read_instructions
 from atoll.domain.sandboxes.naming import default_name, free_name, read_name, speakable_name
@@ -41,6 +42,7 @@ from atoll.domain.wall.environment import read_env
 from atoll.wire.words.sandboxes import Access, Scope, WorkspaceMode
 from atoll.wire.words.walls import WORKSPACE
 
+REPO_REF = "inputs.repo_ref"
 MAX_REPOS = 16
 MAX_REFERENCE = 500
 MAX_SPARSE = 100
@@ -55,7 +57,8 @@ class Circumstances:
     They are the principal, the time, the names taken, and a free id. They also tell whether
     repositories on this machine's loopback may be named (development only), and below which host
     directories anybody may mount. `project` is the approved project that the request names,
-    `branches` are those of the caller's sandboxes.
+    `branches` are those of the caller's sandboxes, `instructions` the words that a reference of the
+    request names in a repository which is not the sandbox's.
     """
 
     caller: Principal
@@ -66,6 +69,7 @@ class Circumstances:
     mount_roots: tuple[str, ...] = ()
     project: DecidedProject | None = None
     branches: Container[str] = frozenset()
+    instructions: str | None = None
 
 
 def grant(request: CreateSandbox, profile: Profile, circumstances: Circumstances) -> Sandbox:
@@ -81,7 +85,9 @@ def grant(request: CreateSandbox, profile: Profile, circumstances: Circumstances
         effective = replace(effective, network=network)
     ttl = read_ttl(request, profile)
     check_upload(request.inputs.compose_bundle, ref=request.inputs.compose_bundle_ref)
-    words = read_instructions(request.setup_metadata, profile, repos)
+    words = read_instructions(
+        request.setup_metadata, profile, repos, elsewhere=circumstances.instructions
+    )
     _check_access(effective, repos)
     return Sandbox(
         id=circumstances.sandbox_id,
@@ -304,14 +310,14 @@ def read_repos(
     )
     for number, (one, place) in enumerate(zip(asked, places, strict=True)):
         try:
-            url, name = _source(one, allow_loopback=circumstances.allow_loopback)
+            url, name = source_of(one, allow_loopback=circumstances.allow_loopback)
             branch = read_new_branch(one.branch or named)
             start = None if one.from_branch is None else read_branch(one.from_branch)
             sparse = read_sparse(one.sparse)
         except Invalid as err:
             where = f"repos[{number}].{err.field or 'repo_url'}"
             if asked is not request.repos and request.inputs.repo_ref is not None:
-                where = "inputs.repo_ref"
+                where = REPO_REF
             raise Invalid(err.message, code=err.code, field=where) from err
         if place is None:
             name = free_name(name, names)
@@ -353,17 +359,33 @@ def _requested_repos(request: CreateSandbox, profile: Profile) -> tuple[RepoRequ
     `Invalid`."""
     ref = request.inputs.repo_ref
     if request.repos:
-        if ref is not None and ref not in {repo.repo_url for repo in request.repos}:
+        if ref is not None and not _names_one_of(ref, request.repos):
             raise Invalid(
                 "repo_ref names a repository that repos does not: give one of the two.",
-                field="inputs.repo_ref",
+                field=REPO_REF,
             )
         return request.repos
     if ref is not None:
-        return (RepoRequest(ref),)
+        return (repo_of_ref(ref),)
     return tuple(
         RepoRequest(repo.repo_url, from_branch=repo.branch, path=repo.path)
         for repo in profile.repos
+    )
+
+
+def repo_of_ref(ref: str) -> RepoRequest:
+    """Return the repository that `inputs.repo_ref` names, whose new branch begins at its `@REF`.
+    Raises `Invalid`."""
+    named = read_repository_ref(ref, field=REPO_REF)
+    return RepoRequest(named.address, from_branch=named.ref, key=named.key)
+
+
+def _names_one_of(ref: str, repos: tuple[RepoRequest, ...]) -> bool:
+    named = repo_of_ref(ref)
+    return any(
+        (repo.repo_url == named.repo_url if named.key is None else repo.key == named.key)
+        and named.from_branch in (None, repo.from_branch)
+        for repo in repos
     )
 
 
@@ -378,8 +400,8 @@ def place_of(request: RepoRequest, number: int) -> str | None:
     return f"{WORKSPACE}/{below}" if below else WORKSPACE
 
 
-def _source(request: RepoRequest, *, allow_loopback: bool) -> tuple[str, str]:
-    """Return the canonical address and short name of one repository."""
+def source_of(request: RepoRequest, *, allow_loopback: bool) -> tuple[str, str]:
+    """Return the canonical address and short name of one repository. Raises `Invalid`."""
     if request.key is not None and is_local_key(request.key):
         # The origin of an uploaded checkout is only a label here: nothing dials it.
         words = request.repo_url.rstrip("/").removesuffix(".git").rsplit("/", 1)[-1]
@@ -425,7 +447,7 @@ def _references(request: CreateSandbox) -> list[tuple[str, str | None]]:
         ("task.group", None if request.task is None else request.task.group),
         *(("agent_catalogue", name) for name in request.agent_catalogue or ()),
         *(("copies", each) for each in request.copies),
-        ("inputs.repo_ref", request.inputs.repo_ref),
+        (REPO_REF, request.inputs.repo_ref),
         ("inputs.compose_bundle_ref", request.inputs.compose_bundle_ref),
         ("setup_metadata.instructions_ref", setup.instructions_ref),
         *(("setup_metadata.secret_refs", ref) for ref in setup.secret_refs),

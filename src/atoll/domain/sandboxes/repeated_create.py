@@ -10,7 +10,7 @@ from atoll.domain.profile.route import extension_name
 from atoll.domain.profile.schema import profile_id
 from atoll.domain.routes.decision import RouteRequest
 from atoll.domain.routes.policy import Constraints, RouteOptions
-from atoll.domain.sandboxes.create import origin_of, place_of, read_cwd
+from atoll.domain.sandboxes.create import origin_of, place_of, read_cwd, repo_of_ref
 from atoll.domain.sandboxes.sandbox import CreateSandbox, RepoRequest, Sandbox, SandboxRepo
 from atoll.domain.sandboxes.task import TaskRequest, mode_of
 
@@ -29,7 +29,7 @@ def other_input(request: CreateSandbox, sandbox: Sandbox, placed: RouteRequest) 
     if request.repos and not same_repositories(request.repos, sandbox.repos):
         return "repos"
     ref = request.inputs.repo_ref
-    if ref is not None and not same_repositories((RepoRequest(ref),), sandbox.repos):
+    if ref is not None and not same_repositories((repo_of_ref(ref),), sandbox.repos):
         return "inputs.repo_ref"
     return _other_route(request.route, sandbox, placed)
 

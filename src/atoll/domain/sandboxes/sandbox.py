@@ -83,8 +83,9 @@ class PulledTip:
 @dataclass(frozen=True, slots=True)
 class Inputs:
     """The references of the consumer: `repo_ref` is the sandbox's repository where `repos` names
-    none, `compose_bundle_ref` the compose file of a backend that runs one, `repo:PATH`, and
-    `compose_bundle` the text of such a file, where it was uploaded."""
+    none, with the branch or tag that its own begins at, `compose_bundle_ref` the compose file of a
+    backend that runs one, or its folder, as `repo:PATH`, and `compose_bundle` the text of such a
+    file, where it was uploaded."""
 
     repo_ref: str | None = None
     compose_bundle_ref: str | None = None

@@ -134,16 +134,23 @@ class Workspaces:
                     submodules.append(_check_usable(await self._shelf.find(key, org_id), org_id))
         return submodules
 
-    async def check_starts(self, org_id: OrgId, repos: Sequence[RepoRequest]) -> None:
+    async def check_starts(
+        self,
+        org_id: OrgId,
+        repos: Sequence[RepoRequest | SandboxRepo],
+        *,
+        fetched: bool = False,
+    ) -> None:
         """See the port."""
         for number, repo in enumerate(repos):
             uploaded = repo.key is not None and is_local_key(repo.key)
-            if not uploaded and (repo.from_branch is not None or repo.branch is None):
+            judged = uploaded or fetched
+            if not judged and (repo.from_branch is not None or repo.branch is None):
                 continue  # a start fetches first
             try:
                 stored = _check_usable(await self._shelf.find(_key(repo), org_id), org_id)
             except (NotFound, Invalid) as error:
-                if not uploaded:
+                if not judged:
                     continue  # judged at its start
                 raise NotFound(
                     UPLOAD_FIRST.format(repo.key), field=f"repos[{number}].key"

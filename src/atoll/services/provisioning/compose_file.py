@@ -6,6 +6,7 @@ from atoll.domain.compose.reading import check_upload, read_stack
 from atoll.domain.compose.stack import Stack
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.profile.yaml_tree import MAX_BYTES
+from atoll.domain.repository.reference import UNRESOLVED
 from atoll.domain.routes.candidate import COMPOSE_REF as FIELD
 from atoll.domain.sandboxes.image import HOST
 from atoll.domain.sandboxes.instructions import REPO, repository_path
@@ -54,6 +55,10 @@ async def read_fitting_file(
     return document
 
 
+FILE_NAMES = ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml")
+"""The names of a compose file in its folder, as Compose looks for it."""
+
+
 def check_fit(sandbox: Sandbox, named: Stack | None) -> None:
     """Check that a sandbox's profile has room for the services of its compose file, and an image
     for its agent. `named` are those of the file that it names. Raises `Invalid`."""
@@ -72,13 +77,19 @@ def _stack_of(document: str) -> Stack:
 
 async def _read(sandbox: Sandbox, ref: str, workspaces: WorkspacePreparer) -> str:
     path = repository_path(
-        ref, field=FIELD, hint=f"name a file as {REPO}PATH", has_repo=bool(sandbox.repos)
+        ref,
+        field=FIELD,
+        hint=f"name a file or its folder as {REPO}PATH",
+        has_repo=bool(sandbox.repos),
     )
-    document = await _read_text(sandbox, path, workspaces)
-    if document is None:
-        raise Invalid(f"{ref[:200]!r} cannot be read: there is no such file.", field=FIELD)
+    file = await _find_file(sandbox, path, workspaces)
+    document = None if file is None else await _read_text(sandbox, file, workspaces)
+    if file is None or document is None:
+        raise Invalid(
+            f"{ref[:200]!r} cannot be read: there is no such file.", code=UNRESOLVED, field=FIELD
+        )
     try:
-        folder = path.rpartition("/")[0]
+        folder = file.rpartition("/")[0]
         names = find_env_files(document, folder)
         files = {name: await _read_text(sandbox, name, workspaces) for name in names}
         return write_out(document, folder, files) if names else document
@@ -86,6 +97,15 @@ async def _read(sandbox: Sandbox, ref: str, workspaces: WorkspacePreparer) -> st
         if err.field == FIELD:
             raise
         raise Invalid(f"the compose file cannot be used: {err.message}", field=FIELD) from err
+
+
+async def _find_file(sandbox: Sandbox, path: str, workspaces: WorkspacePreparer) -> str | None:
+    """Return the compose file at a path, or in the folder there by a name that Compose knows; None
+    when neither is there."""
+    for place in (path, *(f"{path}/{name}" for name in FILE_NAMES)):
+        if await workspaces.lacks_file(sandbox, place, fetched=True) is None:
+            return place
+    return None
 
 
 async def _read_text(sandbox: Sandbox, path: str, workspaces: WorkspacePreparer) -> str | None:

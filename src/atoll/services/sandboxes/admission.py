@@ -4,14 +4,11 @@ Limit, name, idempotency key and the one sandbox of an agent are all checked on 
 transaction itself reads, so two hundred requests at once cannot slip past any of them.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from atoll.domain.compose.stack import Stack
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, LimitReached
 from atoll.domain.event import Json
 from atoll.domain.ids import SandboxId
@@ -63,7 +60,7 @@ from atoll.services.lifecycle.transitions import Also, Transitions, Work
 from atoll.services.policies.network_boundary import NetworkBoundary
 from atoll.services.policies.policies import check_secrets, references
 from atoll.services.provisioning.compose_file import check_fit, read_named_stack
-from atoll.services.provisioning.steps.instructions import check_instructions
+from atoll.services.provisioning.references import NONE_NAMED, References, ResolvedReferences
 from atoll.services.routes.options import route_choice, route_options
 from atoll.services.routes.routing import Routing
 from atoll.services.sandboxes.agent_checks import AgentChecks
@@ -74,8 +71,6 @@ from atoll.wire.words.walls import IsolationLevel
 MAX_LOOKED_AT = 200
 """The sandboxes whose branches are looked at for one that is free."""
 KEY_LIFE = timedelta(hours=24)
-FETCH_SECONDS = 20.0
-"""The time for which a create waits for the repository of a file that it names."""
 
 Admitted = tuple[Sandbox, tuple[Work, ...]]
 """A sandbox and what is to be done for it: nothing when it was there before."""
@@ -84,9 +79,9 @@ Admitted = tuple[Sandbox, tuple[Work, ...]]
 @dataclass(frozen=True, slots=True)
 class _Order:
     """A request with its recipe, and its idempotency key with the digest of the request. `parent`
-    is the sandbox from whose inside it comes, `seed` the snapshot that it begins as, `stack` are
-    the services of the compose file that it names. `plain` is the request before its profile's
-    snapshot completed it, where that names one."""
+    is the sandbox from whose inside it comes, `seed` the snapshot that it begins as, `resolved` is
+    what its references name. `plain` is the request before its profile's snapshot completed it,
+    where that names one."""
 
     request: CreateSandbox
     profile: Profile
@@ -94,7 +89,7 @@ class _Order:
     digest: str
     parent: Sandbox | None = None
     seed: Snapshot | None = None
-    stack: Stack | None = None
+    resolved: ResolvedReferences = NONE_NAMED
     plain: CreateSandbox | None = None
 
     @property
@@ -142,6 +137,7 @@ class Admission:
         self._extensions = extensions
         self.agents = agents
         self._workspaces = workspaces
+        self._references = References(workspaces, allow_loopback=settings.allow_loopback_remotes)
         self._disks = disks
         self._settings = settings
 
@@ -167,7 +163,7 @@ class Admission:
         await self._workspaces.check_starts(caller.org_id, request.repos)
         agent, prompted = request.agent or profile.agent, request.task is not None
         await self.agents.check_offered(agent, prompted=prompted)
-        order = replace(order, stack=await self._check_files(caller, order))
+        order = replace(order, resolved=await self._resolve(caller, order))
         await self._routing.examine()
         async with self._ground.store.begin() as rows:
             sandbox, work = await self._admit_within(rows, caller, order)
@@ -175,21 +171,13 @@ class Admission:
                 await also(rows, sandbox)
         return sandbox, work
 
-    async def _check_files(self, caller: Principal, order: _Order) -> Stack | None:
-        """Check the files of repositories that a request names, and return the services of the
-        compose file among them. Before the transaction: git is asked. Raises `Invalid`."""
-        request = order.request
-        compose = request.inputs.compose_bundle_ref
-        if compose is None and request.setup_metadata.instructions_ref is None:
-            return None
-        tentative = grant(request, order.profile, self._circumstances(caller, frozenset()))
-        # A repository that is not here yet is fetched now: its start needs it anyway, and a wrong
-        # reference is refused instead of a sandbox failing. What takes long is judged at the start.
-        with suppress(AtollError, TimeoutError):
-            async with asyncio.timeout(FETCH_SECONDS):
-                await self._workspaces.mounts_for(caller.org_id, tentative.repos)
-        await check_instructions(tentative, self._workspaces, fetched=False)
-        return await read_named_stack(tentative, self._workspaces)
+    async def _resolve(self, caller: Principal, order: _Order) -> ResolvedReferences:
+        """Resolve the references of a request. Raises `Invalid` and `Unavailable`."""
+        inputs, setup = order.request.inputs, order.request.setup_metadata
+        if (inputs.repo_ref, inputs.compose_bundle_ref, setup.instructions_ref) == (None,) * 3:
+            return NONE_NAMED
+        circumstances = self._circumstances(caller, frozenset())
+        return await self._references.resolve(grant(order.request, order.profile, circumstances))
 
     async def _admit_within(self, rows: Transaction, caller: Principal, order: _Order) -> Admitted:
         """Admit a request within a transaction."""
@@ -343,7 +331,7 @@ class Admission:
         request, taken = order.request, frozenset(holding.name for holding in held)
         names_all = names_branches(request, order.profile)
         branches = frozenset[str]() if names_all else await _branches(rows, caller)
-        known = self._circumstances(caller, taken)
+        known = self._circumstances(caller, taken, order.resolved.instructions)
         if order.parent is not None:
             parent = await self._family(rows, caller, order.parent, known.now)
             known = replace(known, branches=branches)
@@ -358,7 +346,7 @@ class Admission:
         allowed = await self._room.take(rows, granted)
         options = route_options(request, granted)
         placed, route = await self._routing.place(rows, allowed, options, host=request.host)
-        check_fit(placed, order.stack)
+        check_fit(placed, order.resolved.stack)
         if request.task is not None and self._settings.max_working:
             return placed, route  # it may wait: nothing of a pool waits with it
         placed = await take_pooled(rows, placed, placed.created_at)
@@ -395,7 +383,9 @@ class Admission:
         await self._transitions.apply_within(rows, head, ChildMade())
         return parent
 
-    def _circumstances(self, caller: Principal, taken: frozenset[str]) -> Circumstances:
+    def _circumstances(
+        self, caller: Principal, taken: frozenset[str], instructions: str | None = None
+    ) -> Circumstances:
         return Circumstances(
             caller=caller,
             now=self._ground.clock.now(),
@@ -403,6 +393,7 @@ class Admission:
             sandbox_id=SandboxId(self._ground.ids.new("sb")),
             allow_loopback=self._settings.allow_loopback_remotes,
             mount_roots=self._settings.mount_roots,
+            instructions=instructions,
         )
 
     async def _check_network(

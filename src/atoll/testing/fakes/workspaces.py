@@ -14,10 +14,10 @@ from atoll.ports.runtime import RuntimeClient
 class FakeWorkspaces:
     """A `ports.workspaces.WorkspacePreparer` and `WorkSaver` that mounts and saves nothing.
 
-    `acts` lists what was done: `mounts`, `prepare`, `settle`, `save`, `save_commits`. `failing`
-    holds the error that an act raises, under `uploads` that of every key of a repository. `lacking`
-    is the answer of `lacks_file`, by `fetched`; `files` are those of `read_file`, by path, which
-    raises `unread` first, once.
+    `acts` lists what was done: `mounts`, `starts` (checked after a fetch), `prepare`, `settle`,
+    `save`, `save_commits`. `failing` holds the error that an act raises, under `uploads` that of
+    every key of a repository. `lacking` is the answer of `lacks_file`, by `fetched`; `files` are
+    those of `read_file`, by path, which raises `unread` first, once.
     """
 
     acts: list[str] = field(default_factory=list)
@@ -33,10 +33,18 @@ class FakeWorkspaces:
         self._act("mounts")
         return ()
 
-    async def check_starts(self, org_id: OrgId, repos: Sequence[RepoRequest]) -> None:
+    async def check_starts(
+        self,
+        org_id: OrgId,
+        repos: Sequence[RepoRequest | SandboxRepo],
+        *,
+        fetched: bool = False,
+    ) -> None:
         """See the port."""
         if "uploads" in self.failing and any(repo.key for repo in repos):
             raise self.failing["uploads"]
+        if fetched:
+            self._act("starts")
 
     async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:
         """See the port."""

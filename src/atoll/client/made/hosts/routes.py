@@ -205,8 +205,11 @@ class MountBody(TypedDict, total=False):
 
 
 class InputsBody(TypedDict, total=False):
-    """The references of the consumer: `repo_ref` is the repository where `repos` names none,
-    `compose_bundle` a compose file itself, where `compose_bundle_ref` names none."""
+    """The references of the consumer: `repo_ref` is the repository where `repos` names none, as
+    `owner/repo@REF`, an address with `@REF` behind it, or `upload:KEY@REF`; `@REF` names the
+    branch or tag where a new branch begins. `compose_bundle_ref` is a compose file or its
+    folder, as `repo:PATH`, `compose_bundle` such a file itself. What does not resolve is
+    refused."""
 
     repo_ref: str | None
     compose_bundle_ref: str | None

@@ -44,8 +44,9 @@ class WorkspaceBody(TypedDict, total=False):
 
 
 class SetupBody(TypedDict, total=False):
-    """Words for the agent, or `repo:PATH`, a file of the repository that holds them; and names
-    of secrets."""
+    """Words for the agent, or a reference to the file that holds them: `repo:PATH` of the
+    sandbox's repository, `owner/repo@REF:PATH` or `upload:KEY@REF:PATH` of another; and names of
+    secrets."""
 
     instructions: str | None
     instructions_ref: str | None

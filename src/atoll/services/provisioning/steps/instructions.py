@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from atoll.domain.errors import Failed, Invalid
+from atoll.domain.repository.reference import UNRESOLVED
 from atoll.domain.sandboxes.instructions import instructions_path, read_instructions_text
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import RuntimeClient, WorkspacePreparer
@@ -61,6 +62,7 @@ async def check_instructions(
     if where is not None:
         raise Invalid(
             f"{ref[:200]!r} cannot be read: there is no such file in {where}.",
+            code=UNRESOLVED,
             field="setup_metadata.instructions_ref",
         )
 

@@ -61,8 +61,10 @@ class MountBody(Request, kw_only=True):
 
 
 class InputsBody(Request):
-    """The references of the consumer: `repo_ref` is the repository where `repos` names none,
-    `compose_bundle` a compose file itself, where `compose_bundle_ref` names none."""
+    """The references of the consumer: `repo_ref` is the repository where `repos` names none, as
+    `owner/repo@REF`, an address with `@REF` behind it, or `upload:KEY@REF`; `@REF` names the branch
+    or tag where a new branch begins. `compose_bundle_ref` is a compose file or its folder, as
+    `repo:PATH`, `compose_bundle` such a file itself. What does not resolve is refused."""
 
     repo_ref: Address | None = None
     compose_bundle_ref: Address | None = None
