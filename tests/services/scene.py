@@ -38,13 +38,14 @@ from atoll.services.secrets import Secrets
 from atoll.services.settings import ServiceSettings
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
-from atoll.testing import FakeAgentLayers, FakeRuntimes, FakeWorkspaces
+from atoll.testing import FakeAgentLayers, FakeRuntimes, FakeWebhookSender, FakeWorkspaces
 from atoll.testing.fakes.clock import VirtualClock
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wiring.control.graph import build_secrets
 from atoll.wiring.control.library import Preparation
 from atoll.wiring.control.lifecycle.ports import SandboxPorts
 from atoll.wiring.control.lifecycle.sandboxes import SandboxServices, build_sandboxes
+from atoll.wiring.control.outside.webhooks import build_webhooks
 from tests.peers.databases.chosen import database_url
 
 T = TypeVar("T")
@@ -230,8 +231,13 @@ async def opened(
         )
         preparation = Preparation(profiles, workspaces, workspaces)
         ground = Ground(store, bus, clock, ids, leadership=leadership or SoleLeader())
+        hooks = build_webhooks(ground, vault, FakeWebhookSender())
         within = build_sandboxes(
-            ground, ports, preparation, settings=ServiceSettings(AdmissionSettings(max_sandboxes))
+            ground,
+            ports,
+            preparation,
+            hooks.lifecycle,
+            settings=ServiceSettings(AdmissionSettings(max_sandboxes)),
         )
         events = Events(store, bus, clock=clock, identifiers=ids)
         secrets = build_secrets(ground, within, ports, profiles)

@@ -446,7 +446,7 @@ async def test_events_hold_no_value() -> None:
 
 def _hooks(s: Scene, sender: FakeWebhookSender) -> Webhooks:
     ground = Ground(s.store, s.bus, s.clock, Identifiers())
-    return Webhooks(ground, s.vault, WebhookPosting(s.clock, s.vault, sender))
+    return Webhooks(ground, s.vault, WebhookPosting(ground, s.vault, sender))
 
 
 async def test_master_key_turns_over_for_the_secrets_of_webhooks_too() -> None:

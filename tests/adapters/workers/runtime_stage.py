@@ -44,7 +44,7 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.settings import ServiceSettings
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.workers.runtime_host import RuntimeHost
-from atoll.testing import FakeAgentLayers
+from atoll.testing import FakeAgentLayers, FakeWebhookSender
 from atoll.testing.contracts.outside.worker_host import WAIT_MS, WorkerHostHarness
 from atoll.testing.samples import NOW
 from atoll.wire.contract.execs import ExecBody, run_exec
@@ -54,6 +54,7 @@ from atoll.wire.zygote.messages import Agent, Machine
 from atoll.wiring.control.library import Preparation
 from atoll.wiring.control.lifecycle.ports import SandboxPorts
 from atoll.wiring.control.lifecycle.sandboxes import build_sandboxes
+from atoll.wiring.control.outside.webhooks import build_webhooks
 from tests.peers.databases.chosen import database_url
 from tests.runtime.workers.stage import APP_SERVER
 
@@ -124,7 +125,10 @@ async def runtime_stage(
             ScriptedAgents({"shell": (), "codex": (), "claude-code": ()}),
             InMemoryVault(),
         )
-        within = build_sandboxes(ground, ports, preparation, settings=ServiceSettings())
+        hooks = build_webhooks(ground, ports.vault, FakeWebhookSender())
+        within = build_sandboxes(
+            ground, ports, preparation, hooks.lifecycle, settings=ServiceSettings()
+        )
         room = SessionRoom(ground)
         checks, journals, access = within.checks, within.journals, within.access
         terminals = Terminals(

@@ -82,7 +82,7 @@ async def test_login_of_a_member_is_over_at_its_issuer_once_its_membership_is() 
 async def test_webhooks_of_a_member_end_with_its_membership() -> None:
     async with scene() as at, replicas(at, FakeAgentIssuer(), 1) as (logins,):
         ground = Ground(at.store, at.bus, at.clock, Identifiers())
-        posting = WebhookPosting(at.clock, at.vault, FakeWebhookSender())
+        posting = WebhookPosting(ground, at.vault, FakeWebhookSender())
         webhooks, worker = Webhooks(ground, at.vault, posting), WebhookWorker(ground, posting)
         mine, _ = await webhooks.create(LOCAL_PERSON, "https://hooks.example/a")
         theirs, _ = await webhooks.create(BOB, "https://hooks.example/b")

@@ -141,7 +141,7 @@ async def opened(
     own = HttpWebhookSender(WebhookSettings(allow_loopback_webhooks=True), seconds=seconds)
     async with open_store(Settings(database_url(folder))) as store:
         ground = Ground(store, InProcessBus(), clock, Identifiers())
-        posting = WebhookPosting(clock, vault, sender or own)
+        posting = WebhookPosting(ground, vault, sender or own)
         if before is None:
             async with store.begin() as rows:
                 for name in ("a", "b"):

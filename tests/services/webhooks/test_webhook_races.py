@@ -223,7 +223,7 @@ async def test_event_after_the_webhook_was_turned_off_amid_a_page_waits() -> Non
             await at.append([A])
             appended.set()
 
-        posting = WebhookPosting(at.clock, at.vault, sender)
+        posting = WebhookPosting(at.ground, at.vault, sender)
         outcomes = WebhookOutcomes(at.ground, lambda: 1.0)
         feed = WebhookFeed(report.webhook.id, at.ground, posting, outcomes=outcomes)
         with amid_a_page(turned_off):

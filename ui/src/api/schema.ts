@@ -665,6 +665,7 @@ export interface components {
             readonly host?: string | null;
             /** @default {} */
             readonly inputs?: components["schemas"]["InputsBody"];
+            readonly lifecycle_webhook?: components["schemas"]["LifecycleWebhookBody"] | null;
             /** @default [] */
             readonly mounts?: readonly components["schemas"]["MountBody"][];
             readonly name?: string | null;
@@ -1905,6 +1906,33 @@ export interface components {
             readonly command: string;
             readonly pid: number;
         };
+        /**
+         * @description An endpoint for the events of the sandbox's life, and the custom secret, by name or id, whose
+         *     value signs them (`whsec_…`, Standard Webhooks).
+         */
+        readonly LifecycleWebhookBody: {
+            readonly secret_ref: string;
+            readonly url: string;
+        };
+        /**
+         * @description State of the webhook that a create named: its last delivery succeeded or none was made yet,
+         *     it failed and is tried again, it is disabled, or it ended after the sandbox's last event.
+         * @enum {string}
+         */
+        readonly LifecycleWebhookState: "delivering" | "failing" | "disabled" | "ended";
+        /**
+         * @description The webhook that the create named: its id among webhooks, the host of its endpoint, and what
+         *     became of it. `reason` says why it is failing or disabled, or why its last event was given
+         *     up.
+         */
+        readonly LifecycleWebhookView: {
+            readonly delivered_at: string | null;
+            readonly failed_at: string | null;
+            readonly host: string;
+            readonly reason: string | null;
+            readonly state: components["schemas"]["LifecycleWebhookState"];
+            readonly webhook_id: string;
+        };
         /** @description The most that one sandbox may have; null is no limit. */
         readonly LimitsView: {
             readonly cpu: number | null;
@@ -2031,6 +2059,7 @@ export interface components {
             readonly reason: string | null;
             readonly replaying: number;
             readonly retrying: number;
+            readonly sandbox_id: string | null;
             readonly scope: components["schemas"]["WebhookScope"];
             readonly secret: string;
             readonly secret_version: number;
@@ -3021,10 +3050,12 @@ export interface components {
          * @description The ways to a sandbox. `runtime` is its path in the API, `poll_url` answers its state and
          *     `events_url` its events. `ssh` is null without an SSH gateway. `tunnel` and `identity` are those
          *     that the profile names, null where it names none or the settings have lost them.
+         *     `lifecycle_webhook` is null where the create named none.
          */
         readonly ReachabilityView: {
             readonly events_url: string;
             readonly identity: components["schemas"]["ReachabilityEntryView"] | null;
+            readonly lifecycle_webhook: components["schemas"]["LifecycleWebhookView"] | null;
             readonly poll_url: string;
             readonly runtime: string;
             readonly ssh: components["schemas"]["SshView"] | null;
@@ -4474,6 +4505,7 @@ export interface components {
          * @description A webhook. `cursor` is the position up to which every event was delivered or has a delivery;
          *     `retrying`, `replaying` and `dead` count these. `reason` says why Atoll disabled it. `failure`
          *     and `failed_at` are of the last failure, `failing_since` is null while deliveries succeed.
+         *     `sandbox_id` is that of a lifecycle webhook, which the create of that sandbox named.
          */
         readonly WebhookView: {
             readonly created_at: string;
@@ -4488,6 +4520,7 @@ export interface components {
             readonly reason: string | null;
             readonly replaying: number;
             readonly retrying: number;
+            readonly sandbox_id: string | null;
             readonly scope: components["schemas"]["WebhookScope"];
             readonly secret_version: number;
             readonly streams: readonly string[];

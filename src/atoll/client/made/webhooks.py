@@ -29,10 +29,12 @@ class Webhook(Shape):
     """A webhook. `cursor` is the position up to which every event was delivered or has a
     delivery; `retrying`, `replaying` and `dead` count these. `reason` says why Atoll disabled
     it. `failure` and `failed_at` are of the last failure, `failing_since` is null while
-    deliveries succeed."""
+    deliveries succeed. `sandbox_id` is that of a lifecycle webhook, which the create of that
+    sandbox named."""
 
     webhook_id = fields.text()
     scope: Field[WebhookScope] = fields.word()
+    sandbox_id = fields.text()
     url = fields.text()
     event_types = fields.texts()
     streams = fields.texts()
@@ -134,7 +136,8 @@ class Webhooks:
         self._transport = transport
 
     def list(self) -> WebhookList:
-        """Return the caller's webhooks, without their secrets."""
+        """Return the webhooks that the caller made, without their secrets. One that a create
+        named is found by its id, which its sandbox shows."""
         return self._transport.read(WebhookList, get("webhooks"))
 
     def create(self, body: WebhookBody) -> MadeWebhook:

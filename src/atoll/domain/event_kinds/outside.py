@@ -317,10 +317,20 @@ OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
         "A trusted service reported something; `name` says what.",
     ),
     define_kind(
-        "webhook.created", _WEBHOOK, "", "A webhook was created, for an endpoint on `host`."
+        "webhook.created",
+        _WEBHOOK,
+        "sandbox_id",
+        "A webhook was created, for an endpoint on `host`; with `sandbox_id` for that sandbox.",
     ),
     define_kind(
         "webhook.changed", _WEBHOOK + " enabled", "", "A webhook was changed by its owner."
+    ),
+    define_kind(
+        "webhook.ended",
+        _WEBHOOK + " sandbox_id dead",
+        "",
+        "A sandbox's webhook ended with it, after its last event; `dead` events were given up, the "
+        "last for the reason `reason`.",
     ),
     define_kind("webhook.removed", _WEBHOOK, "", "A webhook was removed."),
     define_kind(

@@ -114,6 +114,7 @@ def grant(request: CreateSandbox, profile: Profile, circumstances: Circumstances
         task=read_task(request.task, effective.agent, instructions=words),
         project=_project(request, circumstances),
         host="",
+        lifecycle_webhook=request.lifecycle_webhook,
     )
 
 

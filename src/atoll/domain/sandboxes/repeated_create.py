@@ -81,6 +81,10 @@ def _each_field(request: CreateSandbox, sandbox: Sandbox) -> Iterator[tuple[str,
         yield f"setup_metadata.{name}", getattr(setup, name), getattr(setup_there, name)
     secret_refs = _as_set(setup.secret_refs), _as_set(setup_there.secret_refs)
     yield "setup_metadata.secret_refs", *secret_refs
+    hook, hook_there = request.lifecycle_webhook, sandbox.lifecycle_webhook
+    yield "lifecycle_webhook.url", hook and hook.url, hook_there and hook_there.url
+    secret = hook and hook.secret_ref, hook_there and hook_there.secret_ref
+    yield "lifecycle_webhook.secret_ref", *secret
     env = dict(sandbox.env)
     yield "env", dict(request.env) or None, {name: env.get(name) for name, _ in request.env}
     if request.project is not None:

@@ -123,6 +123,15 @@ class SeedRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class LifecycleWebhook:
+    """The endpoint that the events of a sandbox's life are posted to, and the custom secret, by
+    name or id, whose value signs them. The URL may hold a key."""
+
+    url: str
+    secret_ref: str
+
+
+@dataclass(frozen=True, slots=True)
 class CreateSandbox:
     """A request for a sandbox.
 
@@ -156,6 +165,7 @@ class CreateSandbox:
     route: RouteOptions = NO_OPTIONS
     usual_softlock: Strictness | None = None
     seed: SeedRequest | None = None
+    lifecycle_webhook: LifecycleWebhook | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +213,7 @@ class Sandbox:
     - `archived_at`: since when its person has put it away; None while they have not.
     - `asleep_since`: since when it sleeps, also while it is started again; None otherwise.
     - `seed`: the snapshot that its workspace begins as; None for one that is laid out anew.
+    - `lifecycle_webhook`: the one that its owner named when it was made.
     - `children_made`: the times at which sandboxes were made from inside it or below, lately.
     """
 
@@ -259,6 +270,7 @@ class Sandbox:
     archived_at: datetime | None = None
     asleep_since: datetime | None = None
     seed: SnapshotId | None = None
+    lifecycle_webhook: LifecycleWebhook | None = None
 
     @property
     def asleep(self) -> bool:

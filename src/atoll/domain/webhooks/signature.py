@@ -7,17 +7,20 @@ has a signature of each.
 """
 
 import base64
+import binascii
 import hashlib
 import hmac
 import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from atoll.domain.errors import Invalid
 from atoll.domain.event import Event, envelope_of
 from atoll.domain.webhooks.webhook import Webhook
 
 SIGNING_KEY_BYTES = 32
-"""The specification asks for 24 to 64 bytes."""
+LEAST_KEY_BYTES, MOST_KEY_BYTES = 24, 64
+"""The bytes of a signing key; the specification asks for 24 to 64."""
 
 MAX_BODY = 256 * 1024
 """The bytes of a message; an event with more is a dead letter at once."""
@@ -28,6 +31,21 @@ _PREFIX = "whsec_"
 def spelled_secret(key: bytes) -> str:
     """Return a signing key as receivers are given it: `whsec_` and base64."""
     return _PREFIX + base64.b64encode(key).decode()
+
+
+def checked_secret(value: str) -> str:
+    """Return the value of a secret as a signing secret. Raises `Invalid`, which never has the
+    value."""
+    try:
+        key = base64.b64decode(value.removeprefix(_PREFIX), validate=True)
+    except (binascii.Error, ValueError):
+        key = b""
+    if not value.startswith(_PREFIX) or not LEAST_KEY_BYTES <= len(key) <= MOST_KEY_BYTES:
+        raise Invalid(
+            f"a signing secret is `{_PREFIX}` and the base64 of {LEAST_KEY_BYTES} to "
+            f"{MOST_KEY_BYTES} random bytes, as Standard Webhooks has it"
+        )
+    return value
 
 
 def bound_to(webhook: Webhook, version: int) -> tuple[str, ...]:

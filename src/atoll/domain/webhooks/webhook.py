@@ -13,9 +13,9 @@ from typing import NewType
 from urllib.parse import urlsplit
 
 from atoll.domain.errors import Invalid
-from atoll.domain.event import Event
+from atoll.domain.event import Event, sandbox_stream
 from atoll.domain.event_kind import KINDS
-from atoll.domain.ids import OrgId, PrincipalId
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId, SecretId
 from atoll.domain.stream import check_stream
 from atoll.wire.words.webhooks import MAX_FILTERS, MAX_STREAM, MAX_URL, WebhookScope
 
@@ -33,7 +33,9 @@ class Webhook:
 
     `reason` says why Atoll disabled it. `failure` and `failed_at` are of the last failure, and
     `failing_since` is the first one since the last success. `secret_version` counts rotations from
-    1, `replays` how often the owner moved the cursor back.
+    1, `replays` how often the owner moved the cursor back. With `sandbox_id` it is the lifecycle
+    webhook of that sandbox: it reads that stream alone, and ends with it. The owner's secret
+    `secret_id` signs it then.
     """
 
     id: WebhookId
@@ -53,6 +55,13 @@ class Webhook:
     failed_at: datetime | None = None
     replays: int = 0
     scope: WebhookScope = WebhookScope.OWN
+    sandbox_id: SandboxId | None = None
+    secret_id: SecretId | None = None
+
+    @property
+    def only_stream(self) -> str | None:
+        """The one stream that a lifecycle webhook reads; None for another webhook."""
+        return None if self.sandbox_id is None else sandbox_stream(self.sandbox_id)
 
     @property
     def stream(self) -> str:
@@ -62,7 +71,7 @@ class Webhook:
     @property
     def host(self) -> str:
         """The host of the endpoint; the rest of its URL may hold a key."""
-        return urlsplit(self.url).hostname or ""
+        return host_of(self.url)
 
     def stands_as(self, other: "Webhook") -> bool:
         """Report whether the cursor is where it was, and was not moved back meanwhile."""
@@ -81,6 +90,16 @@ class Webhook:
 def webhook_stream(webhook_id: WebhookId) -> str:
     """Return the name of the stream of events about a webhook."""
     return f"{STREAMS}{webhook_id}"
+
+
+def host_of(url: str) -> str:
+    """Return the host of an endpoint's URL."""
+    return urlsplit(url).hostname or ""
+
+
+def lifecycle_webhook_id(sandbox_id: SandboxId) -> WebhookId:
+    """Return the id of a sandbox's lifecycle webhook, which both bear in their last part."""
+    return WebhookId(f"whk_{sandbox_id.partition('_')[2]}")
 
 
 def checked_url(url: str, *, plain: bool = False) -> str:

@@ -65,6 +65,7 @@ from atoll.services.routes.options import route_choice, route_options
 from atoll.services.routes.routing import Routing
 from atoll.services.sandboxes.agent_checks import AgentChecks
 from atoll.services.sandboxes.settings import AdmissionSettings
+from atoll.services.webhooks.lifecycle_webhooks import LifecycleWebhooks
 from atoll.wire.words.library import ProjectDecision
 from atoll.wire.words.walls import IsolationLevel
 
@@ -126,6 +127,7 @@ class Admission:
         agents: AgentChecks,
         workspaces: WorkspacePreparer,
         disks: DiskReturns,
+        lifecycle_webhooks: LifecycleWebhooks,
         settings: AdmissionSettings,
     ) -> None:
         self._ground = ground
@@ -139,6 +141,7 @@ class Admission:
         self._workspaces = workspaces
         self._references = References(workspaces, allow_loopback=settings.allow_loopback_remotes)
         self._disks = disks
+        self._lifecycle_webhooks = lifecycle_webhooks
         self._settings = settings
 
     async def admit(
@@ -163,12 +166,14 @@ class Admission:
         await self._workspaces.check_starts(caller.org_id, request.repos)
         agent, prompted = request.agent or profile.agent, request.task is not None
         await self.agents.check_offered(agent, prompted=prompted)
+        await self._lifecycle_webhooks.check(caller, request.lifecycle_webhook)
         order = replace(order, resolved=await self._resolve(caller, order))
         await self._routing.examine()
         async with self._ground.store.begin() as rows:
             sandbox, work = await self._admit_within(rows, caller, order)
             if also is not None:
                 await also(rows, sandbox)
+        self._lifecycle_webhooks.announce(sandbox)
         return sandbox, work
 
     async def _resolve(self, caller: Principal, order: _Order) -> ResolvedReferences:
@@ -295,6 +300,7 @@ class Admission:
         sandbox, route = await self._place(rows, caller, order, held=held)
         if references(sandbox):
             check_secrets(sandbox, await rows.secrets.visible(caller.org_id, caller.id))
+        await self._lifecycle_webhooks.begin(rows, sandbox, caller)
         extra: dict[str, Json] = {
             "profile": order.profile.id,
             "extension": sandbox.profile.extension,

@@ -1,8 +1,10 @@
-"""The end of dead letters, which have copies of messages."""
+"""The end of dead letters, which have copies of messages, and of lifecycle webhooks that nobody
+serves any more: they are disabled, and their sandboxes are gone."""
 
 from atoll.domain.webhooks.delivery import MAX_DEAD, is_old
 from atoll.services.ground import Ground
 from atoll.services.repetition import NEXT_SWEEP, sweep_hourly
+from atoll.services.webhooks.lifecycle_endings import LifecycleEndings
 from atoll.wire.words.webhooks import DeliveryState
 
 _DEAD = frozenset({DeliveryState.DEAD})
@@ -13,6 +15,7 @@ class WebhookAging:
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
+        self._endings = LifecycleEndings(ground)
 
     async def run(self) -> None:
         """Remove at intervals; never returns."""
@@ -29,6 +32,8 @@ class WebhookAging:
         removed, now = 0, self._ground.clock.now()
         async with self._ground.store.read() as rows:
             records = await rows.webhooks.everything()
+        for webhook_id in [record.webhook.id for record in records if record.webhook.sandbox_id]:
+            await self._endings.end_if_over(webhook_id)
         for webhook_id in [record.webhook.id for record in records]:
             async with self._ground.store.read() as rows:
                 dead = await rows.webhook_deliveries.of(

@@ -17,6 +17,7 @@ from atoll.domain.webhooks.webhook import Webhook, WebhookId
 from atoll.ports import EventQuery, Transaction
 from atoll.ports.store.webhooks import KeptWebhook
 from atoll.services.ground import Ground
+from atoll.services.webhooks.lifecycle_endings import LifecycleEndings
 from atoll.services.webhooks.log import PAGE, reading
 from atoll.services.webhooks.outcomes import RETRYING, Behind, WebhookOutcomes
 from atoll.services.webhooks.posting import WebhookPosting
@@ -69,6 +70,7 @@ class WebhookFeed:
         self._ground = ground
         self._posting = posting
         self._outcomes = outcomes
+        self._endings = LifecycleEndings(ground)
         self._slots = asyncio.Semaphore(PARALLEL)
         self._place: tuple[int, int] | None = None
         self._seen = 0
@@ -76,15 +78,23 @@ class WebhookFeed:
 
     async def run(self) -> None:
         """Post what is appended; never returns. Raises `Unavailable`."""
-        with self._ground.bus.listen() as listener:
+        only = await self._only_stream()
+        with self._ground.bus.listen(only) as listener:
             while True:
                 page = await self._page()
-                if page is None:
-                    await listener.wait()
+                if page is not None:
+                    await self._post(page)
+                if page is not None and page.full:
                     continue
-                await self._post(page)
-                if not page.full:
-                    await listener.wait()
+                if only is not None:
+                    await self._endings.end_if_over(self._id)
+                await listener.wait()
+
+    async def _only_stream(self) -> str | None:
+        """Return the one stream that the webhook reads; None where it reads several."""
+        async with self._ground.store.read() as rows:
+            record = await rows.webhooks.get(self._id)
+        return None if record is None else record.webhook.only_stream
 
     async def _page(self) -> _Page | None:
         """Return the next page; None when there is nothing new, or too many streams wait."""

@@ -9,7 +9,7 @@ from atoll.domain.people.capability import Capability, capabilities_of
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.webhooks.delivery import Delivery
 from atoll.domain.webhooks.signature import body_of
-from atoll.domain.webhooks.webhook import Webhook
+from atoll.domain.webhooks.webhook import Webhook, WebhookId, webhook_stream
 from atoll.ports import EventQuery, Transaction
 from atoll.services.ground import Ground
 from atoll.services.webhooks.named_streams import may_read
@@ -36,13 +36,14 @@ async def reading(rows: Transaction, webhook: Webhook) -> EventQuery | None:
     """Return the query for what a webhook reads, by the role that its owner has now; None where
     that role allows none of it."""
     organization = webhook.scope is WebhookScope.ORGANIZATION
+    only = webhook.only_stream
     if await rows.organizations.get(webhook.org_id) is None:
-        return None if organization else EventQuery(webhook.org_id, webhook.owner)
+        return None if organization else EventQuery(webhook.org_id, webhook.owner, only)
     member = await rows.members.get(webhook.org_id, webhook.owner)
     if member is None or not _NEEDED[webhook.scope] <= capabilities_of(member.role):
         return None
     owner = EVERY_MEMBER if organization else webhook.owner
-    return EventQuery(webhook.org_id, owner, team=True)
+    return EventQuery(webhook.org_id, owner, only, team=True)
 
 
 async def first_unread(rows: Transaction, webhook: Webhook) -> int | None:
@@ -93,11 +94,15 @@ class WebhookLog:
 
     def announce(self, webhook: Webhook) -> None:
         """Wake what serves this webhook, and what follows its stream."""
-        self._ground.bus.announce((webhook.stream,))
+        self._ground.bus.announce(_waiting_for(webhook))
+
+    def announce_new(self, webhook_id: WebhookId) -> None:
+        """Wake the worker: there is a webhook of this id."""
+        self._ground.bus.announce((webhook_stream(webhook_id), WEBHOOKS))
 
     def announce_change(self, webhook: Webhook) -> None:
         """Wake the worker, too: a webhook is new, enabled, disabled or removed."""
-        self._ground.bus.announce((webhook.stream, WEBHOOKS))
+        self._ground.bus.announce((*_waiting_for(webhook), WEBHOOKS))
 
     async def message(
         self, rows: Transaction, webhook: Webhook, delivery: Delivery
@@ -131,3 +136,9 @@ class WebhookLog:
                 return None
             after = page[-1].position
         return None
+
+
+def _waiting_for(webhook: Webhook) -> tuple[str, ...]:
+    """Return the streams of whose announcements a webhook's feed and retries wait."""
+    only = webhook.only_stream
+    return (webhook.stream,) if only is None else (webhook.stream, only)

@@ -1,25 +1,27 @@
 """Single attempts: an event is signed with the webhook's secrets and posted to its endpoint."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 
 import atoll
 from atoll.domain.errors import AtollError
 from atoll.domain.event import Event
 from atoll.domain.webhooks.delivery import Failure, failure_of
-from atoll.domain.webhooks.signature import MAX_BODY, body_of, bound_to, signed_headers
-from atoll.ports import Clock, Vault
+from atoll.domain.webhooks.signature import MAX_BODY, body_of, signed_headers
+from atoll.ports import Vault
 from atoll.ports.senders.webhooks import WebhookSender
 from atoll.ports.store.webhooks import KeptWebhook
+from atoll.services.ground import Ground
+from atoll.services.webhooks.signing_secrets import SigningSecrets
 
 
 class WebhookPosting:
     """Posts of events to endpoints. What fails is a result, with a reason for the owner."""
 
-    def __init__(self, clock: Clock, vault: Vault, sender: WebhookSender) -> None:
-        self._clock = clock
-        self._vault = vault
+    def __init__(self, ground: Ground, vault: Vault, sender: WebhookSender) -> None:
+        self._clock = ground.clock
         self._sender = sender
+        self._signing = SigningSecrets(ground.store, vault)
 
     async def check(self, url: str) -> None:
         """Return if the URL may be an endpoint. Raises `Invalid`, `Forbidden`, `Unavailable`."""
@@ -39,26 +41,18 @@ class WebhookPosting:
                 final=True,
             )
         try:
-            receipt = await self._sender.send(
-                webhook.url, self._headers(record, event_id, body, now), body
-            )
+            headers = await self._headers(record, event_id, body, now)
+            receipt = await self._sender.send(webhook.url, headers, body)
         except AtollError as error:
             return Failure(error.message)
         return failure_of(webhook.host, receipt)
 
-    def _headers(
+    async def _headers(
         self, record: KeptWebhook, message_id: str, body: bytes, now: datetime
     ) -> Mapping[str, str]:
+        secrets = await self._signing.read(record, now)
         return {
-            **signed_headers(message_id, body, at=now, secrets=self._secrets(record, now)),
+            **signed_headers(message_id, body, at=now, secrets=secrets),
             "Content-Type": "application/json",
             "User-Agent": f"atoll/{atoll.__version__}",
         }
-
-    def _secrets(self, record: KeptWebhook, now: datetime) -> Sequence[str]:
-        """Return the secrets that sign now, the newest first. Raises `Failed`."""
-        return [
-            self._vault.open(key.sealed, bound_to(record.webhook, key.version))
-            for key in record.keys
-            if key.until is None or now < key.until
-        ]

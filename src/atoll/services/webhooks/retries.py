@@ -15,6 +15,7 @@ from atoll.domain.webhooks.delivery import MAX_UNFINISHED, UNFINISHED, Delivery,
 from atoll.domain.webhooks.webhook import WebhookId, webhook_stream
 from atoll.ports.bus import Listener
 from atoll.services.ground import Ground
+from atoll.services.webhooks.lifecycle_endings import LifecycleEndings
 from atoll.services.webhooks.log import WebhookLog, reading
 from atoll.services.webhooks.outcomes import WebhookOutcomes
 from atoll.services.webhooks.posting import WebhookPosting
@@ -41,6 +42,7 @@ class WebhookRetries:
         self._posting = posting
         self._outcomes = outcomes
         self._log = WebhookLog(ground)
+        self._endings = LifecycleEndings(ground)
         self._slots = asyncio.Semaphore(PARALLEL)
         self._under_way: set[EventId] = set()
 
@@ -114,6 +116,7 @@ class WebhookRetries:
             await self._outcomes.delivered(delivery)
         else:
             await self._outcomes.failed_again(delivery, failure, message)
+        await self._endings.end_if_over(self._id)
 
     async def _pause(self) -> None:
         await self._ground.clock.sleep_until(self._ground.clock.now() + AFTER_FAILURE)

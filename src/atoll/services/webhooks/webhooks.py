@@ -4,11 +4,11 @@ A secret is returned once, by the call that makes it. A new webhook receives wha
 then on.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from atoll.domain.errors import Forbidden, LimitReached, NotFound
+from atoll.domain.errors import Conflict, Forbidden, LimitReached, NotFound
 from atoll.domain.event import Json
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.principal import Principal
@@ -85,7 +85,7 @@ class Webhooks:
         await self._posting.check(url)
         now = self._ground.clock.now()
         async with self._ground.store.begin() as rows:
-            if len(await rows.webhooks.of(caller.org_id, caller.id)) >= MAX_WEBHOOKS:
+            if len(await _list_own(rows, caller)) >= MAX_WEBHOOKS:
                 raise LimitReached(f"You have {MAX_WEBHOOKS} webhooks already: remove one first.")
             webhook = Webhook(
                 id=WebhookId(self._ground.ids.new("whk")),
@@ -113,12 +113,11 @@ class Webhooks:
         return WebhookReport(webhook), secret
 
     async def list(self, caller: Principal) -> list[WebhookReport]:
-        """Return the caller's webhooks, oldest first."""
+        """Return the caller's webhooks, oldest first. Those of sandboxes are theirs alone."""
         async with self._ground.store.read() as rows:
-            records = await rows.webhooks.of(caller.org_id, caller.id)
             return [
                 _report(record.webhook, await rows.webhook_deliveries.counts(record.webhook.id))
-                for record in records
+                for record in await _list_own(rows, caller)
             ]
 
     async def get(self, caller: Principal, webhook_id: str) -> WebhookReport:
@@ -132,12 +131,15 @@ class Webhooks:
         self, caller: Principal, webhook_id: str, change: WebhookChange
     ) -> WebhookReport:
         """Change a webhook. New filters apply to what was not read yet. One that is enabled goes on
-        where it stopped. Raises as `create` does, and `NotFound`."""
+        where it stopped. Raises as `create` does, `NotFound`, and `Conflict` for more than that of
+        a sandbox's."""
         check_person(caller)
         if change.url is not None:
             await self._posting.check(change.url)
         async with self._ground.store.begin() as rows:
             record = await find_own_webhook(rows, caller, webhook_id)
+            if (change.url, change.event_types, change.streams) != (None, None, None):
+                _check_not_of_sandbox(record.webhook, "made for another endpoint or other events")
             webhook = _apply_change(record.webhook, change)
             query = await reading(rows, webhook)
             if query is not None:
@@ -168,11 +170,13 @@ class Webhooks:
         self, caller: Principal, webhook_id: str, *, overlap: timedelta = DEFAULT_OVERLAP
     ) -> tuple[WebhookReport, str]:
         """Return the webhook and its new secret. The former one signs, too, for the time of
-        `overlap`; one before that signs no longer. Raises `NotFound`."""
+        `overlap`; one before that signs no longer. Raises `NotFound`, `Conflict` for that of a
+        sandbox, which a secret of its owner signs."""
         check_person(caller)
         until = self._ground.clock.now() + overlap
         async with self._ground.store.begin() as rows:
             record = await find_own_webhook(rows, caller, webhook_id)
+            _check_not_of_sandbox(record.webhook, "rotated: rotate the secret that it names")
             version = record.webhook.secret_version + 1
             webhook = replace(record.webhook, secret_version=version)
             key, secret = self._new_key(webhook)
@@ -234,6 +238,17 @@ async def remove_all(
     for record in await rows.webhooks.of(*whose):
         await rows.webhooks.remove(record.webhook.id)
         await WebhookLog(ground).append(rows, record.webhook, "webhook.removed", actor=actor)
+
+
+async def _list_own(rows: Transaction, caller: Principal) -> Sequence[KeptWebhook]:
+    """Return the webhooks that a person made, oldest first."""
+    records = await rows.webhooks.of(caller.org_id, caller.id)
+    return [record for record in records if record.webhook.sandbox_id is None]
+
+
+def _check_not_of_sandbox(webhook: Webhook, act: str) -> None:
+    if webhook.sandbox_id is not None:
+        raise Conflict(f"The webhook of sandbox {webhook.sandbox_id} cannot be {act}.")
 
 
 def _apply_change(webhook: Webhook, change: WebhookChange) -> Webhook:

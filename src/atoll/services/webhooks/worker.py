@@ -18,6 +18,7 @@ from atoll.services.ground import Ground
 from atoll.services.webhooks.aging import WebhookAging
 from atoll.services.webhooks.deliveries import WebhookDeliveries
 from atoll.services.webhooks.feed import WebhookFeed
+from atoll.services.webhooks.lifecycle_webhooks import LifecycleWebhooks
 from atoll.services.webhooks.log import WEBHOOKS
 from atoll.services.webhooks.outcomes import WebhookOutcomes
 from atoll.services.webhooks.posting import WebhookPosting
@@ -101,8 +102,9 @@ async def _end_tasks(tasks: Sequence[asyncio.Task[None]]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WebhookServices:
-    """Use cases on webhooks and their deliveries, and the worker that posts."""
+    """Use cases on webhooks, those of sandboxes and their deliveries, and the worker that posts."""
 
     endpoints: Webhooks
+    lifecycle: LifecycleWebhooks
     deliveries: WebhookDeliveries
     worker: WebhookWorker

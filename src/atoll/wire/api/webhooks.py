@@ -65,10 +65,12 @@ class ReplayBody(Request):
 class WebhookView(Answer):
     """A webhook. `cursor` is the position up to which every event was delivered or has a delivery;
     `retrying`, `replaying` and `dead` count these. `reason` says why Atoll disabled it. `failure`
-    and `failed_at` are of the last failure, `failing_since` is null while deliveries succeed."""
+    and `failed_at` are of the last failure, `failing_since` is null while deliveries succeed.
+    `sandbox_id` is that of a lifecycle webhook, which the create of that sandbox named."""
 
     webhook_id: str
     scope: WebhookScope
+    sandbox_id: str | None
     url: str
     event_types: list[str]
     streams: list[str]
@@ -147,7 +149,8 @@ class Webhooks(Area):
 
     @operation("GET /v1/webhooks", name="list_webhooks", max_items=MAX_WEBHOOKS)
     def list(self) -> WebhookList:
-        """Return the caller's webhooks, without their secrets."""
+        """Return the webhooks that the caller made, without their secrets. One that a create named
+        is found by its id, which its sandbox shows."""
 
     @operation("POST /v1/webhooks", name="create_webhook", status=201, problems=_FAILURES)
     def create(self, body: WebhookBody) -> MadeWebhookView:

@@ -30,3 +30,13 @@ class DeliveryState(StrEnum):
     RETRYING = "retrying"
     REPLAYING = "replaying"
     DEAD = "dead"
+
+
+class LifecycleWebhookState(StrEnum):
+    """State of the webhook that a create named: its last delivery succeeded or none was made yet,
+    it failed and is tried again, it is disabled, or it ended after the sandbox's last event."""
+
+    DELIVERING = "delivering"
+    FAILING = "failing"
+    DISABLED = "disabled"
+    ENDED = "ended"

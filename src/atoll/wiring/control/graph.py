@@ -94,7 +94,8 @@ def build_application(
 ) -> Application:
     """Return all use cases. The caller runs their background and loads their logins."""
     ports, access = with_access(ground, ports, library.ports, settings=settings)
-    within = build_sandboxes(ground, ports, library.preparation, settings=settings)
+    hooks = build_webhooks(ground, ports.vault, library.ports.webhooks)
+    within = build_sandboxes(ground, ports, library.preparation, hooks.lifecycle, settings=settings)
     sandboxes, background, reach = within.sandboxes, within.background, within.access
     own, events = library.ports, access.events
     calls, terminals, agents, statuses = build_sessions(ground, within, access)
@@ -137,7 +138,7 @@ def build_application(
         audit=AuditLog(ground, own.audit, retention=settings.audit.retention),
         replication=build_replication(ground, own.exchange),
         dashboards=dashboards_of(ground, within, access, own.exchange, terminals),
-        webhooks=build_webhooks(ground, ports.vault, own.webhooks),
+        webhooks=hooks,
         snapshots=build_snapshots(ground, within, ports),
         hooks=Hooks(ground, ports.vault, access.owners, access.logins),
         drive=drive_of(ground, within, calls, library, ports, events=events),

@@ -3,8 +3,12 @@
 Made from the declarations of the API by `scripts/client`.
 """
 
+from typing import Literal
+
 from atoll.client import fields
-from atoll.client.fields import Shape
+from atoll.client.fields import Field, Shape
+
+LifecycleWebhookState = Literal["delivering", "failing", "disabled", "ended"]
 
 
 class Ssh(Shape):
@@ -25,10 +29,24 @@ class ReachabilityEntry(Shape):
     url = fields.text()
 
 
+class LifecycleWebhook(Shape):
+    """The webhook that the create named: its id among webhooks, the host of its endpoint, and
+    what became of it. `reason` says why it is failing or disabled, or why its last event was
+    given up."""
+
+    webhook_id = fields.text()
+    host = fields.text()
+    state: Field[LifecycleWebhookState] = fields.word()
+    reason = fields.text()
+    delivered_at = fields.text()
+    failed_at = fields.text()
+
+
 class Reachability(Shape):
     """The ways to a sandbox. `runtime` is its path in the API, `poll_url` answers its state and
     `events_url` its events. `ssh` is null without an SSH gateway. `tunnel` and `identity` are
-    those that the profile names, null where it names none or the settings have lost them."""
+    those that the profile names, null where it names none or the settings have lost them.
+    `lifecycle_webhook` is null where the create named none."""
 
     runtime = fields.text()
     ssh = fields.one(Ssh)
@@ -36,3 +54,4 @@ class Reachability(Shape):
     identity = fields.one(ReachabilityEntry)
     poll_url = fields.text()
     events_url = fields.text()
+    lifecycle_webhook = fields.one(LifecycleWebhook)

@@ -94,6 +94,14 @@ class SeedBody(TypedDict, total=False):
     branch: str | None
 
 
+class LifecycleWebhookBody(TypedDict, total=False):
+    """An endpoint for the events of the sandbox's life, and the custom secret, by name or id,
+    whose value signs them (`whsec_…`, Standard Webhooks)."""
+
+    url: Required[str]
+    secret_ref: Required[str]
+
+
 class CreateBody(TypedDict, total=False):
     """A request for a sandbox; every field may be left out. `host` is the one it is placed on,
     and no other then; `route` narrows the profile's choice of a backend."""
@@ -122,3 +130,4 @@ class CreateBody(TypedDict, total=False):
     host: str | None
     route: RouteOptionsBody
     seed: SeedBody | None
+    lifecycle_webhook: LifecycleWebhookBody | None

@@ -183,6 +183,6 @@ def _give(sandbox: Sandbox, now: datetime, owner: PrincipalId) -> Outcome:
     if owner == sandbox.owner:
         return sandbox, ()
     facts: dict[str, Json] = {"from": sandbox.owner, "to": owner}
-    # What its terminals showed is not for the new owner.
-    given = replace(sandbox, owner=owner, asleep_since=None, updated_at=now)
+    # What its terminals showed is not for the new owner, nor are its events for the former one.
+    given = replace(sandbox, owner=owner, asleep_since=None, lifecycle_webhook=None, updated_at=now)
     return given, (Append("sandbox.given", None, facts),)

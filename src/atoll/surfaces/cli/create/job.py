@@ -31,7 +31,8 @@ MAX_KEPT_PROMPTS = 20
 @dataclass(frozen=True, slots=True)
 class Job:
     """A sandbox to make. `group` names the jobs that have the same prompt, `base` the branch that
-    theirs are named after, `issue` is the address of what the prompt began with."""
+    theirs are named after, `issue` is the address of what the prompt began with. `webhook` is the
+    endpoint of its events and the name of the secret that signs them; no preset keeps it."""
 
     plan: SandboxPlan
     name: str | None = None
@@ -41,6 +42,7 @@ class Job:
     project: ProjectUse | None = None
     base: str | None = None
     issue: str | None = None
+    webhook: tuple[str, str] | None = None
 
     @property
     def sends(self) -> bool:
@@ -121,13 +123,18 @@ def _check(text: str) -> None:
 
 
 def jobs(
-    planned: IssuePlan, agents: tuple[str, ...], *, name: str | None, max_working: int | None
+    planned: IssuePlan,
+    agents: tuple[str, ...],
+    *,
+    name: str | None,
+    max_working: int | None,
+    webhook: tuple[str, str] | None = None,
 ) -> list[Job]:
     """Return a job for each agent. Raises `UsageError` for several agents without a prompt."""
     plan, prompt = planned.plan, planned.prompt
     most = max_working if prompt else None
     if len(agents) < 2:
-        return [Job(plan, name, prompt, max_working=most, issue=planned.issue)]
+        return [Job(plan, name, prompt, max_working=most, issue=planned.issue, webhook=webhook)]
     if prompt is None:
         raise click.UsageError("Several agents need a --prompt, which each of them receives.")
     if len(set(agents)) < len(agents):
@@ -144,6 +151,7 @@ def jobs(
             max_working=most,
             base=plan.branch,
             issue=planned.issue,
+            webhook=webhook,
         )
         for agent in agents
     ]

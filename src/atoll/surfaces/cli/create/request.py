@@ -8,6 +8,7 @@ from atoll.client.made.sandboxes.requests import (
     Access,
     ConsumerBody,
     CreateBody,
+    LifecycleWebhookBody,
     NetworkMode,
     ProjectUseBody,
     Scope,
@@ -63,6 +64,7 @@ def create_body(job: Job, origins: list[RepositoryOrigin], env: dict[str, str]) 
         "project": _project(job),
         "host": plan.host,
         "route": options_of(plan),
+        "lifecycle_webhook": _webhook(job),
     }
     return omit_empty(request)
 
@@ -71,6 +73,13 @@ def _project(job: Job) -> ProjectUseBody | None:
     if job.project is None:
         return None
     return {"digest": job.project.digest, "setup": "later" if job.sends else "now"}
+
+
+def _webhook(job: Job) -> LifecycleWebhookBody | None:
+    if job.webhook is None:
+        return None
+    url, secret = job.webhook
+    return {"url": url, "secret_ref": secret}
 
 
 def _work(plan: SandboxPlan) -> TaskBody:

@@ -1,12 +1,31 @@
 """The ways to a sandbox, as answers show them."""
 
-from atoll.domain.event import SANDBOX_STREAMS
+from collections.abc import Mapping, Sequence
+
+from atoll.domain.event import sandbox_stream
+from atoll.domain.ids import SandboxId
 from atoll.domain.sandboxes.sandbox import Sandbox
+from atoll.services.application import Application
 from atoll.services.library.settings import ReachabilityEntry, ReachabilitySettings
+from atoll.services.webhooks.lifecycle_webhooks import LifecycleReport
+from atoll.surfaces.http.serving.answers import answer_of
 from atoll.wire.api.sandboxes import reachability as api
 
 
-def reachability_view(settings: ReachabilitySettings, sandbox: Sandbox) -> api.ReachabilityView:
+async def reachability_views(
+    atoll: Application, sandboxes: Sequence[Sandbox]
+) -> Mapping[SandboxId, api.ReachabilityView]:
+    """Return the ways to each sandbox, by its id."""
+    reports, settings = (
+        await atoll.webhooks.lifecycle.reports(sandboxes),
+        atoll.profiles.reachability,
+    )
+    return {one.id: _reachability(settings, one, reports.get(one.id)) for one in sandboxes}
+
+
+def _reachability(
+    settings: ReachabilitySettings, sandbox: Sandbox, webhook: LifecycleReport | None
+) -> api.ReachabilityView:
     """Return the ways to a sandbox. Paths are those of this Atoll; a tunnel leads to it, too."""
     named, url = sandbox.profile.reachability, sandbox_url(sandbox)
     return api.ReachabilityView(
@@ -15,7 +34,8 @@ def reachability_view(settings: ReachabilitySettings, sandbox: Sandbox) -> api.R
         tunnel=_entry(settings.tunnel_of(named)),
         identity=_entry(settings.identity_of(named)),
         poll_url=url,
-        events_url=f"/v1/events?stream={SANDBOX_STREAMS}{sandbox.id}",
+        events_url=f"/v1/events?stream={sandbox_stream(sandbox.id)}",
+        lifecycle_webhook=None if webhook is None else answer_of(api.LifecycleWebhookView, webhook),
     )
 
 

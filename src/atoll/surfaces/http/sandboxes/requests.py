@@ -14,6 +14,7 @@ from atoll.domain.sandboxes.sandbox import (
     Consumer,
     CreateSandbox,
     Inputs,
+    LifecycleWebhook,
     RepoRequest,
     SeedRequest,
     SetupMetadata,
@@ -28,7 +29,7 @@ T = TypeVar("T")
 
 def sandbox_request(context: RequestContext, body: api.CreateBody) -> CreateSandbox:
     """Return the requested sandbox. Raises `Invalid` for parts that say nothing."""
-    setup = body.setup_metadata
+    setup, hook = body.setup_metadata, body.lifecycle_webhook
     return CreateSandbox(
         profile=body.profile,
         profile_version=body.profile_version,
@@ -54,6 +55,7 @@ def sandbox_request(context: RequestContext, body: api.CreateBody) -> CreateSand
         host=body.host,
         route=route_options_of(body.route),
         seed=None if body.seed is None else SeedRequest(**asdict(body.seed)),
+        lifecycle_webhook=None if hook is None else LifecycleWebhook(**asdict(hook)),
     )
 
 

@@ -13,28 +13,28 @@ from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox, SandboxRepo
 from atoll.domain.sandboxes.task import Task
 from atoll.ports.extension import ReachTroubles
 from atoll.services.application import Application
-from atoll.services.library.settings import ReachabilitySettings
 from atoll.services.work.states import SandboxWork
-from atoll.surfaces.http.sandboxes.reachability import reachability_view, sandbox_url
+from atoll.surfaces.http.sandboxes.reachability import reachability_views, sandbox_url
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import RequestContext
 from atoll.surfaces.http.work.view import work_view
 from atoll.wire.api.sandboxes import views as api
+from atoll.wire.api.sandboxes.reachability import ReachabilityView
 
 
 async def sandbox_view(atoll: Application, sandbox: Sandbox) -> api.SandboxView:
     """Return a sandbox as answers show it, with what its agents do."""
     works = await atoll.work.states.of((sandbox,))
-    reachability = atoll.profiles.reachability
-    return _view(_with_trouble(atoll, sandbox), works[sandbox.id], reachability)
+    reached = await reachability_views(atoll, (sandbox,))
+    return _view(_with_trouble(atoll, sandbox), works[sandbox.id], reached[sandbox.id])
 
 
 async def sandbox_views(atoll: Application, sandboxes: Sequence[Sandbox]) -> list[api.SandboxView]:
     """Return the same for several sandboxes, without the compose files that came with them."""
     works = await atoll.work.states.of(sandboxes)
-    reachability = atoll.profiles.reachability
+    reached = await reachability_views(atoll, sandboxes)
     return [
-        _view(_with_trouble(atoll, _omit_bundle(one)), works[one.id], reachability)
+        _view(_with_trouble(atoll, _omit_bundle(one)), works[one.id], reached[one.id])
         for one in sandboxes
     ]
 
@@ -55,9 +55,7 @@ def _omit_bundle(sandbox: Sandbox) -> Sandbox:
     return replace(sandbox, inputs=replace(sandbox.inputs, compose_bundle=None))
 
 
-def _view(
-    sandbox: Sandbox, done: SandboxWork, reachability: ReachabilitySettings
-) -> api.SandboxView:
+def _view(sandbox: Sandbox, done: SandboxWork, reachability: ReachabilityView) -> api.SandboxView:
     profile, attachment = sandbox.profile, sandbox.attachment
     isolation, inside = attachment.isolation, attachment.agents
     catalogue = profile.agent_catalogue
@@ -75,7 +73,7 @@ def _view(
         task=None if sandbox.task is None else _task(sandbox.task),
         project=None if sandbox.project is None else _project(sandbox.project),
         isolation=None if isolation is None else answer_of(api.IsolationView, isolation),
-        reachability=reachability_view(reachability, sandbox),
+        reachability=reachability,
         metadata=msgspec.convert(metadata_of(sandbox), api.MetadataView),
         repos=[_repo(repo) for repo in sandbox.repos],
         ends_soon=ends_soon(sandbox),

@@ -1,6 +1,7 @@
 """The ways in which clients reach a sandbox, and learn of it."""
 
 from atoll.wire.api.operation import Answer
+from atoll.wire.words.webhooks import LifecycleWebhookState
 
 
 class SshView(Answer):
@@ -21,10 +22,24 @@ class ReachabilityEntryView(Answer):
     url: str
 
 
+class LifecycleWebhookView(Answer):
+    """The webhook that the create named: its id among webhooks, the host of its endpoint, and what
+    became of it. `reason` says why it is failing or disabled, or why its last event was given
+    up."""
+
+    webhook_id: str
+    host: str
+    state: LifecycleWebhookState
+    reason: str | None
+    delivered_at: str | None
+    failed_at: str | None
+
+
 class ReachabilityView(Answer):
     """The ways to a sandbox. `runtime` is its path in the API, `poll_url` answers its state and
     `events_url` its events. `ssh` is null without an SSH gateway. `tunnel` and `identity` are those
-    that the profile names, null where it names none or the settings have lost them."""
+    that the profile names, null where it names none or the settings have lost them.
+    `lifecycle_webhook` is null where the create named none."""
 
     runtime: str
     ssh: SshView | None
@@ -32,3 +47,4 @@ class ReachabilityView(Answer):
     identity: ReachabilityEntryView | None
     poll_url: str
     events_url: str
+    lifecycle_webhook: LifecycleWebhookView | None

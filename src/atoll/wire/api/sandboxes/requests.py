@@ -107,6 +107,14 @@ class SeedBody(Request):
     branch: Word | None = None
 
 
+class LifecycleWebhookBody(Request):
+    """An endpoint for the events of the sandbox's life, and the custom secret, by name or id, whose
+    value signs them (`whsec_…`, Standard Webhooks)."""
+
+    url: Address
+    secret_ref: Address
+
+
 class CreateBody(Request):
     """A request for a sandbox; every field may be left out. `host` is the one it is placed on, and
     no other then; `route` narrows the profile's choice of a backend."""
@@ -135,3 +143,4 @@ class CreateBody(Request):
     host: Word | None = None
     route: RouteOptionsBody = field(default_factory=RouteOptionsBody)
     seed: SeedBody | None = None
+    lifecycle_webhook: LifecycleWebhookBody | None = None

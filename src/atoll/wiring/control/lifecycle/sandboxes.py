@@ -63,6 +63,7 @@ from atoll.services.sandboxes.waiting_tasks import WaitingTasks
 from atoll.services.sandboxes.work_queues import WorkQueues
 from atoll.services.settings import ServiceSettings
 from atoll.services.task_runner import TaskRunner
+from atoll.services.webhooks.lifecycle_webhooks import LifecycleWebhooks
 from atoll.services.work.changes import WorkChanges
 from atoll.services.workers.desktops import Desktops
 from atoll.wiring.control.library import (
@@ -186,7 +187,12 @@ def has_doors(extensions: Mapping[str, Extension], sandbox: Sandbox) -> bool:
 
 
 def build_sandboxes(
-    ground: Ground, ports: SandboxPorts, preparation: Preparation, *, settings: ServiceSettings
+    ground: Ground,
+    ports: SandboxPorts,
+    preparation: Preparation,
+    lifecycle_webhooks: LifecycleWebhooks,
+    *,
+    settings: ServiceSettings,
 ) -> SandboxServices:
     """Return the services of sandboxes."""
     cycle = build_lifecycle(ground, ports, preparation, settings=settings)
@@ -207,7 +213,13 @@ def build_sandboxes(
     access = build_access(cycle, lookup, waits, reconciler, maintenance=remote, watch=watch)
     checks = AgentChecks(ports.agents, ports.extensions, cycle.policies.compose)
     admission = build_admission(
-        ground, ports, cycle, preparation, checks=checks, settings=settings.admission
+        ground,
+        ports,
+        cycle,
+        preparation,
+        lifecycle_webhooks,
+        checks=checks,
+        settings=settings.admission,
     )
     sandboxes = Sandboxes(
         ground,
@@ -435,6 +447,7 @@ def build_admission(
     ports: SandboxPorts,
     cycle: Lifecycle,
     preparation: Preparation,
+    lifecycle_webhooks: LifecycleWebhooks,
     *,
     checks: AgentChecks,
     settings: AdmissionSettings,
@@ -457,5 +470,6 @@ def build_admission(
         agents=checks,
         workspaces=preparation.workspaces,
         disks=cycle.disk_returns,
+        lifecycle_webhooks=lifecycle_webhooks,
         settings=settings,
     )

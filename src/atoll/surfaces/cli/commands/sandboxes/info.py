@@ -162,6 +162,7 @@ def _fact_lines(sandbox: Sandbox) -> list[tuple[str, str]]:
         ("ends soon", end_notice(sandbox)),
         ("kept until", moment_with_time_left(sandbox.retained_until)),
     ]
+    lines += _reachability_lines(sandbox)
     lines += [("missing", note) for note in sandbox.isolation.degraded]
     lines += [("exposed", _exposure(name)) for name in sandbox.exposed_secrets]
     lines += _instruction_lines(sandbox.setup_metadata)
@@ -169,6 +170,23 @@ def _fact_lines(sandbox: Sandbox) -> list[tuple[str, str]]:
     for repo in sandbox.repos:
         lines += [("repository", _repository(repo))]
         lines += [("", line) for line in missing_parts(sandbox, repo)]
+    return lines
+
+
+def _reachability_lines(sandbox: Sandbox) -> list[tuple[str, str]]:
+    """Return the tunnel and the identity that its profile names, and the state of its webhook."""
+    reachability = sandbox.reachability
+    entries = (("tunnel", reachability.tunnel), ("identity", reachability.identity))
+    lines = [
+        (word, f"{clean(entry.url)} ({clean(entry.kind)})")
+        for word, entry in entries
+        if entry.value
+    ]
+    webhook = reachability.lifecycle_webhook
+    if webhook.value:
+        why = f": {clean(webhook.reason)}" if webhook.reason else ""
+        place = f"{webhook.webhook_id} to {clean(webhook.host)}"
+        lines.append(("webhook", f"{place}, {webhook.state}{why}"))
     return lines
 
 

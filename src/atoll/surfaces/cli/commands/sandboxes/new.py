@@ -110,6 +110,13 @@ class _Manner:
     help="Whom the lock of a working agent stops: all but the owner, or everybody.",
 )
 @click.option("--secret", multiple=True, metavar="NAME", help="A secret it cannot do without.")
+@click.option(
+    "--webhook",
+    type=(str, str),
+    metavar="URL SECRET",
+    default=None,
+    help="Post its events to URL, signed by the custom secret of this name.",
+)
 @click.option("--network", type=click.Choice(NETWORKS), default=None, help="Its network mode.")
 @click.option(
     "--instructions",
@@ -177,6 +184,7 @@ def command(
     prompt: str | None,
     issue: str | None,
     max_working: int | None,
+    webhook: tuple[str, str] | None,
     chosen: str | None,
     last: bool,
     save_as: str | None,
@@ -213,7 +221,7 @@ def command(
         _check_places(plan, no_wait=no_wait)
         planned = plan_issue(invocation, plan, task, issue)
         _check_manner(plan, planned.prompt)
-        asked = jobs(planned, agents, name=name, max_working=max_working)
+        asked = jobs(planned, agents, name=name, max_working=max_working, webhook=webhook)
         # Kept first: an odd name is reported before anything is sent, and `--last` may try again.
         save(invocation.environ, plan, name=save_as)
         prepare_agents(invocation, [job.plan.agent for job in asked if job.plan.agent])
