@@ -344,6 +344,8 @@ OWED_REQUESTS: dict[str, int] = {}
 #: Written down for the caller, who acts on it: the command line copies before it opens a terminal,
 #: and a pull request that is opened later answers the issue.
 CALLERS = {"copies", "task.group", "task.issue"}
+#: Acted on by the worker of webhooks: tests/services/webhooks/test_lifecycle_webhooks.py.
+BY_WEBHOOKS = {"lifecycle_webhook"}
 #: Acted on where there are disks: `tests/e2e/waiting/test_snapshots.py`.
 ON_DISKS = {"seed"}
 
@@ -360,7 +362,7 @@ def _request_fields(struct: type[Struct], above: str = "") -> set[str]:
 
 def test_every_field_of_a_create_is_judged() -> None:
     named = _request_fields(CreateBody)
-    judged = REQUESTED.keys() | OWED_REQUESTS.keys() | CALLERS | ON_DISKS
+    judged = REQUESTED.keys() | OWED_REQUESTS.keys() | CALLERS | ON_DISKS | BY_WEBHOOKS
     assert named - judged == set(), "say what acts on these, or which issue owes it"
     assert judged - named == set(), "these are no fields of a create any more"
 

@@ -13,6 +13,7 @@ from atoll.domain.sandboxes.sandbox import (
     Consumer,
     CreateSandbox,
     Inputs,
+    LifecycleWebhook,
     RepoRequest,
     SeedRequest,
     SetupMetadata,
@@ -27,6 +28,8 @@ from tests.domain.sandboxes.test_project import DECIDED
 
 PLACED = RouteRequest(Strategy.PREFER_SELF_HOSTED)
 
+
+HOOK = LifecycleWebhook("https://hooks.example/in", "SIGNING")
 
 OTHERS: list[tuple[dict[str, Any], str | None]] = [
     ({}, None),
@@ -61,6 +64,7 @@ OTHERS: list[tuple[dict[str, Any], str | None]] = [
     ({"host": "box"}, "host"),
     ({"seed": SeedRequest("snap_1")}, "seed"),
     ({"copies": ("a:b",)}, "copies"),
+    ({"lifecycle_webhook": HOOK}, "lifecycle_webhook.url"),
     ({"setup_metadata": SetupMetadata(instructions="Read.")}, "setup_metadata.instructions"),
     ({"setup_metadata": SetupMetadata(secret_refs=("A",))}, "setup_metadata.secret_refs"),
     ({"task": TaskRequest("Go.")}, "prompt"),
@@ -95,6 +99,18 @@ MACHINE, TUI = TaskRequest("Go.", AgentMode.MACHINE, asks=True), TaskRequest("Go
 DIGEST = "0" * 64
 #: What was named at first, what is named by the repetition, and the field that differs.
 REPEATED: list[tuple[dict[str, Any], dict[str, Any], str | None]] = [
+    ({"lifecycle_webhook": HOOK}, {"lifecycle_webhook": HOOK}, None),
+    ({"lifecycle_webhook": HOOK}, {}, None),
+    (
+        {"lifecycle_webhook": HOOK},
+        {"lifecycle_webhook": replace(HOOK, url="https://hooks.example/other")},
+        "lifecycle_webhook.url",
+    ),
+    (
+        {"lifecycle_webhook": HOOK},
+        {"lifecycle_webhook": replace(HOOK, secret_ref="OTHER")},
+        "lifecycle_webhook.secret_ref",
+    ),
     ({"mounts": (DATA, SRV)}, {"mounts": (replace(SRV, grant="c" * 32), DATA)}, None),
     ({"mounts": (DATA,)}, {"mounts": (replace(DATA, writable=True),)}, "mounts"),
     ({"mounts": (DATA,)}, {"mounts": (replace(DATA, private=True),)}, "mounts"),

@@ -4,10 +4,14 @@ import hmac
 import json
 from datetime import UTC, datetime
 
+import pytest
+
+from atoll.domain.errors import Invalid
 from atoll.domain.event import Event
 from atoll.domain.webhooks.signature import (
     body_of,
     bound_to,
+    checked_secret,
     signed_headers,
     spelled_secret,
 )
@@ -69,3 +73,28 @@ def test_body_is_the_event_in_its_envelope() -> None:
             "payload": {"name": "zwölf"},
         },
     }
+
+
+def test_secret_of_the_specification_signs() -> None:
+    for length in (24, 32, 64):
+        secret = spelled_secret(bytes(length))
+        assert checked_secret(secret) == secret
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "whsec_",
+        spelled_secret(bytes(23)),
+        spelled_secret(bytes(65)),
+        spelled_secret(KEY).removeprefix("whsec_"),
+        spelled_secret(KEY) + "!",
+        spelled_secret(KEY).replace("A", "é", 1),
+        "sk-ant-api03-0123456789abcdef0123456789abcdef",
+    ],
+)
+def test_value_that_is_no_signing_secret_is_refused_and_not_repeated(value: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        checked_secret(value)
+    assert len(value) < 10 or value not in refused.value.message

@@ -5,7 +5,7 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Event
-from atoll.domain.ids import PERSONAL_ORG, EventId, PrincipalId
+from atoll.domain.ids import PERSONAL_ORG, EventId, PrincipalId, SandboxId
 from atoll.domain.webhooks.webhook import (
     Webhook,
     WebhookId,
@@ -15,6 +15,7 @@ from atoll.domain.webhooks.webhook import (
     checked_url,
     disable_webhook,
     enable_webhook,
+    lifecycle_webhook_id,
     moved_back,
 )
 from atoll.wire.words.webhooks import MAX_FILTERS, MAX_URL
@@ -160,3 +161,10 @@ def test_webhook_that_was_moved_back_does_not_stand_where_it_stood() -> None:
     assert again.cursor == WEBHOOK.cursor
     assert not again.stands_as(WEBHOOK)
     assert WEBHOOK.stands_as(replace(WEBHOOK, enabled=False))
+
+
+def test_lifecycle_webhook_reads_the_stream_of_its_sandbox_and_bears_its_name() -> None:
+    sandbox_id = SandboxId("sb_3k7qa2mnzv5xw4ty")
+    assert WEBHOOK.only_stream is None
+    assert lifecycle_webhook_id(sandbox_id) == "whk_3k7qa2mnzv5xw4ty"
+    assert replace(WEBHOOK, sandbox_id=sandbox_id).only_stream == f"sandbox:{sandbox_id}"

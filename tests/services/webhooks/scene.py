@@ -24,6 +24,7 @@ from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.webhooks.deliveries import WebhookDeliveries
+from atoll.services.webhooks.lifecycle_webhooks import LifecycleWebhooks
 from atoll.services.webhooks.outcomes import WebhookOutcomes
 from atoll.services.webhooks.posting import WebhookPosting
 from atoll.services.webhooks.webhooks import WebhookReport, Webhooks
@@ -45,6 +46,7 @@ class HookScene:
     endpoints: Webhooks
     deliveries: WebhookDeliveries
     worker: WebhookWorker
+    lifecycle: LifecycleWebhooks
     chance: list[float] = field(default_factory=lambda: [1.0])
 
     async def append(
@@ -155,6 +157,7 @@ async def opened(
                 Webhooks(ground, vault, posting),
                 WebhookDeliveries(ground),
                 WebhookWorker(ground, posting, chance=lambda: chance[0]),
+                LifecycleWebhooks(ground, vault, posting),
                 chance,
             )
         finally:

@@ -44,8 +44,14 @@ FORKED = SNAPSHOTS + "test_forks_go_on_in_branches_of_their_own"
 SEEDED = SNAPSHOTS + "test_new_sandbox_begins_as_a_snapshot_whose_sandbox_is_gone"
 UNPROMISED = SNAPSHOTS + "test_what_is_not_promised_is_refused_and_nothing_is_kept"
 TALKING = FORKS + "test_copies_go_on_from_the_same_turn_begin_anew_or_are_without_an_agent"
+HOOKED = (
+    "tests/surfaces/http/sandboxes/test_lifecycle_webhooks.py::"
+    "test_events_of_a_sandbox_are_posted_signed_and_in_order_until_it_is_gone"
+)
 CREATE: Acts = {
     **PRICES,
+    "lifecycle_webhook.url": HOOKED,
+    "lifecycle_webhook.secret_ref": HOOKED,
     "seed.snapshot": SEEDED,
     "seed.branch": SEEDED,
     "seed.conversation": SEEDED,
