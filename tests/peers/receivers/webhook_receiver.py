@@ -86,6 +86,11 @@ class WebhookReceiver:
         async with asyncio.timeout(60), self._came:
             await self._came.wait_for(lambda: len(self.accepted) >= messages)
 
+    async def took_kind(self, kind: str) -> None:
+        """Return once an event of this kind was accepted."""
+        async with asyncio.timeout(60), self._came:
+            await self._came.wait_for(lambda: kind in {one["type"] for one in self.accepted})
+
     def seqs(self, stream: str) -> list[int]:
         """The numbers of the events of a stream, in the order they were accepted."""
         events = [one["data"] for one in self.accepted]

@@ -61,6 +61,23 @@ def test_info_of_a_sandbox_names_its_wall_and_what_is_missing(cli: Cli, server: 
     assert json.loads(cli("info", "one", "--json").out)["sandbox_id"] == "sb_one"
 
 
+def test_info_says_how_a_sandbox_is_reached_and_why_its_webhook_fails(
+    cli: Cli, server: Scripted
+) -> None:
+    webhook = {
+        "webhook_id": "whk_1",
+        "host": "hooks.example",
+        "state": "failing",
+        "reason": "hooks.example \x1b[2Janswered 500.",
+    }
+    tunnel = {"kind": "wireguard", "url": "https://bridge.example"}
+    server.add("box", reachability={"tunnel": tunnel, "lifecycle_webhook": webhook})
+    shown = cli("info", "box").out
+    assert "https://bridge.example (wireguard)" in shown
+    assert "whk_1 to hooks.example, failing: hooks.example" in shown
+    assert "\x1b[2J" not in shown
+
+
 @pytest.mark.parametrize(
     ("usage", "shown"),
     [
@@ -347,6 +364,8 @@ def test_profile_commands_speak_of_profiles(cli: Cli, server: Scripted, tmp_path
     file = tmp_path / "mine.yaml"
     file.write_text("id: profile.mine\nversion: 1.0.0\n")
     assert "is valid" in cli("profile", "validate", str(file)).out
+    file.write_text(file.read_text() + "reachability: {tunnel: ops-bridge}\n")
+    assert "looks at its tunnel" in cli("profile", "validate", str(file)).err
     assert "saved profile.mine 1.0.0" in cli("profile", "save", str(file)).out
     assert server.requests("PUT", "/v1/profiles/profile.mine")[0].body == file.read_bytes()
 

@@ -11,6 +11,7 @@ from tests.surfaces.cli.scripted import Scripted
 WEBHOOK: dict[str, Any] = {
     "webhook_id": "whk_1",
     "scope": "own",
+    "sandbox_id": None,
     "url": "https://hooks.example/in",
     "event_types": ["sandbox.*"],
     "streams": [],

@@ -74,6 +74,20 @@ def test_limits_of_agents_and_secrets_are_said_with_the_create(cli: Cli, server:
     assert body["setup_metadata"] == {"secret_refs": ["npm"]}
 
 
+def test_webhook_is_said_with_the_create_and_kept_by_no_preset(cli: Cli, server: Scripted) -> None:
+    url = "https://hooks.example/in"
+    ran = cli("new", "--webhook", url, "SIGNING", "--save-as", "hooked", "-d")
+    assert ran.code == 0, ran.err
+    assert cli("new", "--preset", "hooked", "-d").code == 0
+    agents = ("--agent", "codex", "--agent", "claude-code", "--prompt", "Fix it", "--no-wait")
+    assert cli("new", *agents, "--webhook", url, "SIGNING").code == 0
+    first, second, *others = creates(server)
+    hook = {"url": url, "secret_ref": "SIGNING"}
+    assert first["lifecycle_webhook"] == hook and "lifecycle_webhook" not in second
+    assert [one["lifecycle_webhook"] for one in others] == [hook, hook]
+    assert cli("new", "--webhook", url, "-d").code == 2
+
+
 def test_list_shows_those_that_got_the_same_task(cli: Cli, server: Scripted) -> None:
     for name, group in (("one", "g"), ("two", "g"), ("three", None)):
         server.add(name, task={"state": "given", "group": group})
