@@ -27,6 +27,7 @@ from atoll.domain.sandboxes.lifetime import (
 from atoll.domain.sandboxes.owed import is_passing
 from atoll.domain.sandboxes.sandbox import (
     Attachment,
+    LifecycleWebhook,
     PulledTip,
     Sandbox,
     SandboxRepo,
@@ -583,6 +584,8 @@ def test_reached_records_what_became_of_the_task() -> None:
 def test_sandbox_that_does_not_run_is_given_with_an_event_of_both_owners() -> None:
     for state in (State.STOPPED, State.EXPIRED, State.FAILED):
         before = replace(new_sandbox(), state=state)
+        hooked = replace(before, lifecycle_webhook=LifecycleWebhook("https://a.example", "KEY"))
+        assert step(hooked, Give(PrincipalId("bob")), NOW)[0].lifecycle_webhook is None
         after, told = step(before, Give(PrincipalId("bob")), NOW)
         assert (after.owner, after.state) == ("bob", state)
         assert told == (Append("sandbox.given", None, {"from": before.owner, "to": "bob"}),)

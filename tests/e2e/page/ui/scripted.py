@@ -247,6 +247,7 @@ class ScriptedServer:
                 "identity": None,
                 "poll_url": "",
                 "events_url": "",
+                "lifecycle_webhook": None,
             },
             "metadata": dict(METADATA),
             "cwd": "/workspace",
