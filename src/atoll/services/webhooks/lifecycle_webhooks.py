@@ -37,7 +37,7 @@ _URL = "lifecycle_webhook.url"
 
 @dataclass(frozen=True, slots=True)
 class LifecycleReport:
-    """What became of a lifecycle webhook. `reason` says why it is failing or disabled, or why its
+    """The state of a lifecycle webhook. `reason` says why it is failing or disabled, or why its
     last event was given up. The rest of its URL may hold a key, so only the host is here."""
 
     webhook_id: WebhookId
@@ -107,7 +107,11 @@ class LifecycleWebhooks:
 
     async def reports(self, sandboxes: Sequence[Sandbox]) -> Mapping[SandboxId, LifecycleReport]:
         """Return what became of the lifecycle webhooks of those sandboxes that have one."""
-        named = [(one, one.lifecycle_webhook.url) for one in sandboxes if one.lifecycle_webhook]
+        named = [
+            (sandbox, sandbox.lifecycle_webhook.url)
+            for sandbox in sandboxes
+            if sandbox.lifecycle_webhook is not None
+        ]
         if not named:
             return {}
         async with self._ground.store.read() as rows:

@@ -97,14 +97,13 @@ def build_application(
     hooks = build_webhooks(ground, ports.vault, library.ports.webhooks)
     within = build_sandboxes(ground, ports, library.preparation, hooks.lifecycle, settings=settings)
     sandboxes, background, reach = within.sandboxes, within.background, within.access
-    own, events = library.ports, access.events
+    own, events, works = library.ports, access.events, WorkStates(ground.store)
     calls, terminals, agents, statuses = build_sessions(ground, within, access)
     secrets, approvals, tenancy = build_tenants(
         ground, within, library, access, ports=ports, settings=settings
     )
     home = build_home(ground, within, library, calls=calls, events=events, settings=settings)
     syncs = Syncs(reach, library.workspaces, agents=agents, statuses=statuses, events=events)
-    works = WorkStates(ground.store)
     conflicts = Conflicts(sandboxes, works, syncs, terminals)
     review = build_review(ground, within, own, works=works, vault=ports.vault)
     backends = backends_of(ground, within, ports, library, settings.admission)

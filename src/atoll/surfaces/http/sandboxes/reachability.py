@@ -16,11 +16,12 @@ async def reachability_views(
     atoll: Application, sandboxes: Sequence[Sandbox]
 ) -> Mapping[SandboxId, api.ReachabilityView]:
     """Return the ways to each sandbox, by its id."""
-    reports, settings = (
-        await atoll.webhooks.lifecycle.reports(sandboxes),
-        atoll.profiles.reachability,
-    )
-    return {one.id: _reachability(settings, one, reports.get(one.id)) for one in sandboxes}
+    reports = await atoll.webhooks.lifecycle.reports(sandboxes)
+    settings = atoll.profiles.reachability
+    return {
+        sandbox.id: _reachability(settings, sandbox, reports.get(sandbox.id))
+        for sandbox in sandboxes
+    }
 
 
 def _reachability(

@@ -190,7 +190,7 @@ def build_sandboxes(
     ground: Ground,
     ports: SandboxPorts,
     preparation: Preparation,
-    lifecycle_webhooks: LifecycleWebhooks,
+    hooks: LifecycleWebhooks,
     *,
     settings: ServiceSettings,
 ) -> SandboxServices:
@@ -213,13 +213,7 @@ def build_sandboxes(
     access = build_access(cycle, lookup, waits, reconciler, maintenance=remote, watch=watch)
     checks = AgentChecks(ports.agents, ports.extensions, cycle.policies.compose)
     admission = build_admission(
-        ground,
-        ports,
-        cycle,
-        preparation,
-        lifecycle_webhooks,
-        checks=checks,
-        settings=settings.admission,
+        ground, ports, cycle, preparation, hooks, checks=checks, settings=settings.admission
     )
     sandboxes = Sandboxes(
         ground,
@@ -447,7 +441,7 @@ def build_admission(
     ports: SandboxPorts,
     cycle: Lifecycle,
     preparation: Preparation,
-    lifecycle_webhooks: LifecycleWebhooks,
+    hooks: LifecycleWebhooks,
     *,
     checks: AgentChecks,
     settings: AdmissionSettings,
@@ -470,6 +464,6 @@ def build_admission(
         agents=checks,
         workspaces=preparation.workspaces,
         disks=cycle.disk_returns,
-        lifecycle_webhooks=lifecycle_webhooks,
+        lifecycle_webhooks=hooks,
         settings=settings,
     )
