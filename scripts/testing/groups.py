@@ -46,7 +46,11 @@ STORED = (
 
 STORED_USUAL = tuple(
     f"tests/services/{area}"
-    for area in ("journals", "sandboxes", "test_secrets.py", "test_survival.py")
+    for area in (
+        *(f"journals/test_{what}.py" for what in ("audit", "events", "journals", "outbox")),
+        *(f"sandboxes/test_{what}.py" for what in ("replicas", "sandboxes", "task_queue")),
+        *("journals/test_pruning.py", "test_secrets.py", "test_survival.py"),
+    )
 )
 """Of them the usual run has what claims, locks and appends beside others. The contract of every
 kind of row is on both databases in `adapters`."""
@@ -68,7 +72,6 @@ class Group:
 
 LAYOUT = Group("layout", ("tests/layout",), deterministic=True)
 UNITS = Group("units", (), deterministic=True)
-MAINTENANCE = ("tests/services/sandboxes/test_maintenance.py",)
 ON_POSTGRES = (*WITHOUT_SCHEMATHESIS, "--database=postgres")
 REST = ("client", "services", "docs", "wiring", "replay", "bench", "protocol")
 
@@ -86,7 +89,7 @@ GROUPS = (
     Group("agents", AGENTS),
     Group("security", ("tests/security",)),
     Group("scripted", (SCRIPTED,)),
-    Group("postgres", STORED_USUAL, MAINTENANCE, ON_POSTGRES),
+    Group("postgres", STORED_USUAL, options=ON_POSTGRES),
     Group("redaction", ("tests/redaction",)),
 )
 """What is deterministic first, then the longest and what waits much, then what computes all the
