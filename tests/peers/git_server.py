@@ -75,15 +75,15 @@ def _basic(token: str) -> str:
 
 
 @asynccontextmanager
-async def git_server(root: Path) -> AsyncIterator[GitServer]:
-    """Serve `root` until the context ends."""
+async def git_server(root: Path, port: int = 0) -> AsyncIterator[GitServer]:
+    """Serve `root` until the context ends, at a port that is free or this one."""
     server = GitServer(root)
     app = web.Application(client_max_size=2**30)
     app.router.add_route("*", "/{path:.*}", server.handle)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, "127.0.0.1", 0)
+        site = web.TCPSite(runner, "127.0.0.1", port)
         await site.start()
         host, port = runner.addresses[0][:2]
         server.url = f"http://{host}:{port}"

@@ -1,5 +1,6 @@
 """Changes and diffs of real repositories in real boxes, also of hostile ones."""
 
+import shutil
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,6 +23,8 @@ from tests.peers.boxed_runtime import BoxedRuntime
 from tests.services.library.test_workspaces import World, world
 
 __all__ = ["world"]
+
+COPIED = ("repos", "sb_1")
 
 
 class Reading:
@@ -63,12 +66,24 @@ class Review:
 
 
 @pytest.fixture
-async def review(world: World) -> Review:
-    """A tree with a commit of the agent's, a change of a file, and a file git does not know."""
-    review = Review(*await world.laid_out(world.repo()))
-    review.box.run("echo two > two.txt; git add two.txt; git commit -qm two")
-    review.box.run("sed -i 1s/one/changed/ src/a.txt; printf 'new\\n' > 'a new'")
-    return review
+async def review(world: World, tmp_path_factory: pytest.TempPathFactory) -> Review:
+    """A tree with a commit of the agent's, a change of a file, and a file git does not know. It is
+    laid out once, and copied for each test."""
+    kept = tmp_path_factory.getbasetemp() / "reviewed"
+    if not kept.exists():
+        _, box = await world.laid_out(world.repo())
+        box.run("echo two > two.txt; git add two.txt; git commit -qm two")
+        box.run("sed -i 1s/one/changed/ src/a.txt; printf 'new\\n' > 'a new'")
+        for name in COPIED:
+            shutil.copytree(world.tmp / name, kept / name, symlinks=True)
+    for name in COPIED:
+        shutil.rmtree(world.tmp / name, ignore_errors=True)
+        shutil.copytree(kept / name, world.tmp / name, symlinks=True)
+    sandbox = world.sandbox(world.repo())
+    box = await world.box(sandbox, fetch=False)
+    # The copies have other numbers than those that git noted.
+    box.run("git update-index -q --refresh || true")
+    return Review(sandbox, box)
 
 
 async def test_changes_tell_what_is_committed_changed_and_untracked(review: Review) -> None:

@@ -1,5 +1,7 @@
 import asyncio
+import functools
 import os
+import shutil
 import stat
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
@@ -21,6 +23,7 @@ from atoll.services.library.checkout_scripts import BUNDLE_UNCOMMITTED
 from atoll.services.library.workspaces import Workspaces
 from atoll.testing import WorkspacePreparerContract
 from atoll.wire.words.sandboxes import Scope
+from tests.claims import free_port
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.peers.git_server import GitServer, git_server
 from tests.peers.git_tree import Tree, bare_copy, new_tree
@@ -62,12 +65,11 @@ class World:
             repos=repos,
         )  # fmt: skip
 
-    async def box(self, sandbox: Sandbox) -> BoxedRuntime:
+    async def box(self, sandbox: Sandbox, *, fetch: bool = True) -> BoxedRuntime:
         workspace = self.tmp / sandbox.id / "workspace"
         workspace.mkdir(parents=True, exist_ok=True)
-        return BoxedRuntime(
-            workspace, await self.workspaces.mounts_for(sandbox.org_id, sandbox.repos)
-        )
+        mounts = await self.workspaces.mounts_for(sandbox.org_id, sandbox.repos, fetch=fetch)
+        return BoxedRuntime(workspace, mounts)
 
     async def laid_out(self, *repos: SandboxRepo, number: int = 1) -> tuple[Sandbox, BoxedRuntime]:
         sandbox = self.sandbox(*repos, number=number)
@@ -79,16 +81,33 @@ class World:
         return (await self.shelf.list())[0]
 
 
+@functools.cache
+def world_port() -> int:
+    """Return the port of every world's server, so that what is made in one is right in another."""
+    return free_port()
+
+
+def begun_tree(tmp_path: Path, kept: Path) -> Tree:
+    """Make the tree of a world and its remote, as a copy of those that were `kept` once."""
+    if not kept.exists():
+        tree = new_tree(kept / "work")
+        tree.commit("src/a.txt", "one\n" * 1000)
+        tree.git("tag", "v1")
+        tree.git("checkout", "-qb", "other")
+        tree.commit("b.txt", "other\n")
+        tree.git("checkout", "-q", "main")
+        bare_copy(tree, kept / "srv" / "o" / "r.git")
+    shutil.copytree(kept, tmp_path, symlinks=True, dirs_exist_ok=True)
+    for config in ("work/.git/config", "srv/o/r.git/config"):
+        text = (kept / config).read_text()
+        (tmp_path / config).write_text(text.replace(str(kept), str(tmp_path)))
+    return Tree(tmp_path / "work")
+
+
 @pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
-    tree = new_tree(tmp_path / "work")
-    tree.commit("src/a.txt", "one\n" * 1000)
-    tree.git("tag", "v1")
-    tree.git("checkout", "-qb", "other")
-    tree.commit("b.txt", "other\n")
-    tree.git("checkout", "-q", "main")
-    bare_copy(tree, tmp_path / "srv" / "o" / "r.git")
-    async with git_server(tmp_path / "srv") as server:
+async def world(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    tree = begun_tree(tmp_path, tmp_path_factory.getbasetemp() / "begun-tree")
+    async with git_server(tmp_path / "srv", world_port()) as server:
         settings = Settings(tmp_path / "repos", tmp_path / "imports", allow_loopback=True)
         shelf = Shelf(settings, DirectImporter())
         shelf.sweep()
