@@ -8,7 +8,7 @@ import pytest
 
 from atoll.adapters.webhooks.sender import HttpWebhookSender
 from atoll.adapters.webhooks.settings import WebhookSettings
-from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
+from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.event import Event, EventDraft, Json
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId, SecretId
 from atoll.domain.people.capability import Capability
@@ -17,6 +17,7 @@ from atoll.domain.sandboxes.sandbox import LifecycleWebhook, Sandbox
 from atoll.domain.secrets.secret import Secret, Use, bound_to
 from atoll.domain.webhooks.delivery import LAST_CEILING, MAX_ATTEMPTS
 from atoll.domain.webhooks.webhook import lifecycle_webhook_id, webhook_stream
+from atoll.services.webhooks import lifecycle_webhooks
 from atoll.services.webhooks.aging import WebhookAging
 from atoll.services.webhooks.lifecycle_webhooks import LifecycleReport
 from atoll.services.webhooks.webhooks import WebhookChange
@@ -374,6 +375,21 @@ async def test_removed_webhook_counts_as_ended() -> None:
         box = await _made(at, receiver.url)
         await at.endpoints.remove(LOCAL_PERSON, HOOK)
         assert (await _reported(at, box)).state is LifecycleWebhookState.ENDED
+
+
+async def test_webhooks_of_sandboxes_are_bounded_with_those_of_sandboxes_that_are_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lifecycle_webhooks, "MAX_LIFECYCLE_WEBHOOKS", 1)
+    async with hook_scene() as (at, receiver):
+        await _set_secret(at)
+        await at.endpoints.create(LOCAL_PERSON, receiver.url)
+        box = await _destroy(at, await _made(at, receiver.url))
+        another = replace(box, id=SandboxId("sb_0000000000000002"))
+        with pytest.raises(LimitReached) as refused:
+            async with at.ground.store.begin() as rows:
+                await at.lifecycle.begin(rows, another, LOCAL_PERSON)
+        assert refused.value.field == "lifecycle_webhook"
 
 
 async def _refused(at: HookScene, ref: str) -> Invalid:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from atoll.domain.errors import AtollError, Forbidden
+from atoll.domain.errors import AtollError, Forbidden, LimitReached
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
@@ -27,7 +27,7 @@ from atoll.services.webhooks.log import WebhookLog
 from atoll.services.webhooks.posting import WebhookPosting
 from atoll.services.webhooks.signing_secrets import SigningSecrets
 from atoll.services.webhooks.webhooks import check_person
-from atoll.wire.words.webhooks import LifecycleWebhookState
+from atoll.wire.words.webhooks import MAX_LIFECYCLE_WEBHOOKS, LifecycleWebhookState
 
 KINDS = ("sandbox.*",)
 """The kinds of events that are posted, of the sandbox's own stream."""
@@ -75,10 +75,11 @@ class LifecycleWebhooks:
     async def begin(self, rows: Transaction, sandbox: Sandbox, actor: Principal) -> None:
         """Make the webhook that a new sandbox names, in the transaction that stores it and before
         its first event. Announce it afterwards. Raises `Invalid` for a secret that is not there or
-        cannot sign."""
+        cannot sign, `LimitReached`."""
         wanted = sandbox.lifecycle_webhook
         if wanted is None:
             return
+        await _check_room(rows, sandbox)
         secret = await self._signing.find(rows, sandbox, wanted.secret_ref)
         webhook = Webhook(
             id=lifecycle_webhook_id(sandbox.id),
@@ -116,6 +117,18 @@ class LifecycleWebhooks:
             return {}
         async with self._ground.store.read() as rows:
             return {sandbox.id: await _report(rows, sandbox, url) for sandbox, url in named}
+
+
+async def _check_room(rows: Transaction, sandbox: Sandbox) -> None:
+    """Raise `LimitReached` where the owner has too many lifecycle webhooks."""
+    records = await rows.webhooks.of(sandbox.org_id, sandbox.owner)
+    if sum(record.webhook.sandbox_id is not None for record in records) >= MAX_LIFECYCLE_WEBHOOKS:
+        raise LimitReached(
+            f"{MAX_LIFECYCLE_WEBHOOKS} webhooks of your sandboxes are not done yet: name none, or "
+            "wait until their endpoints accept what they were sent.",
+            code="limit_reached",
+            field="lifecycle_webhook",
+        )
 
 
 async def _report(rows: Transaction, sandbox: Sandbox, url: str) -> LifecycleReport:

@@ -6,6 +6,10 @@ from enum import StrEnum
 MAX_WEBHOOKS = 20
 """The number of webhooks of one person."""
 
+MAX_LIFECYCLE_WEBHOOKS = 500
+"""The number of lifecycle webhooks of one person: those of sandboxes that are gone count while
+their last events are tried again."""
+
 MAX_URL = 2000
 MAX_FILTERS = 50
 MAX_STREAM = 300
