@@ -226,6 +226,36 @@ async def test_forge_that_takes_long_is_judged_at_the_start(
     assert "has no branch 'nowhere'" in failed["reason"]
 
 
+async def test_repeated_create_is_the_same_whatever_became_of_its_references(
+    forge: Forge,
+) -> None:
+    consumer = {"actor": "agt", "harness": "glas-harness", "session_id": "s"}
+    body = {
+        "profile": "shell",
+        "inputs": {"repo_ref": f"{forge.url}@next"},
+        "setup_metadata": {"instructions_ref": f"{forge.url}@next:docs/job.md"},
+    }
+    headers = {"Idempotency-Key": "once"}
+    agents = {**body, "scope": "agent", "consumer": consumer}
+    first = [
+        (await forge.client.post("/v1/sandboxes?wait=ready", json=body, headers=headers)).json(),
+        (await forge.client.post("/v1/sandboxes?wait=ready", json=agents)).json(),
+    ]
+    assert [one["state"] for one in first] == ["ready", "ready"]
+    forge.server.redirects["/"] = "/nowhere"
+    forge.server.asked.clear()
+    again = [
+        (await forge.client.post("/v1/sandboxes", json=body, headers=headers)).json(),
+        (await forge.client.post("/v1/sandboxes", json=agents)).json(),
+    ]
+    assert [one["sandbox_id"] for one in again] == [one["sandbox_id"] for one in first]
+    assert forge.server.asked == []
+    other = {**agents, "inputs": {"repo_ref": f"{forge.url}@main"}}
+    answer = await forge.client.post("/v1/sandboxes", json=other)
+    problem = answer.json()
+    assert (answer.status_code, problem["code"], problem["field"]) == (409, "other_inputs", REPO)
+
+
 async def test_bundle_may_be_a_folder(forge: Forge) -> None:
     """No backend here runs one; what it names is judged all the same."""
     forge.tree.commit("deploy/docker-compose.yml", "services: {web: {privileged: true}}")

@@ -17,7 +17,7 @@ from atoll.domain.sandboxes.instructions import (
     instructions_elsewhere,
     read_instructions_text,
 )
-from atoll.domain.sandboxes.sandbox import RepoRequest, Sandbox, SandboxRepo
+from atoll.domain.sandboxes.sandbox import CreateSandbox, RepoRequest, Sandbox, SandboxRepo
 from atoll.ports import WorkspacePreparer
 from atoll.services.provisioning.compose_file import read_named_stack
 from atoll.services.provisioning.steps.instructions import check_instructions
@@ -38,6 +38,13 @@ class ResolvedReferences:
 
 
 NONE_NAMED = ResolvedReferences()
+
+
+def names_references(request: CreateSandbox) -> bool:
+    """Report whether a create names something that is to be resolved."""
+    inputs, setup = request.inputs, request.setup_metadata
+    named = (inputs.repo_ref, inputs.compose_bundle_ref, setup.instructions_ref)
+    return any(reference is not None for reference in named)
 
 
 class References:

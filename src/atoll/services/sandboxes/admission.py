@@ -60,7 +60,12 @@ from atoll.services.lifecycle.transitions import Also, Transitions, Work
 from atoll.services.policies.network_boundary import NetworkBoundary
 from atoll.services.policies.policies import check_secrets, references
 from atoll.services.provisioning.compose_file import check_fit, read_named_stack
-from atoll.services.provisioning.references import NONE_NAMED, References, ResolvedReferences
+from atoll.services.provisioning.references import (
+    NONE_NAMED,
+    References,
+    ResolvedReferences,
+    names_references,
+)
 from atoll.services.routes.options import route_choice, route_options
 from atoll.services.routes.routing import Routing
 from atoll.services.sandboxes.agent_checks import AgentChecks
@@ -81,8 +86,8 @@ Admitted = tuple[Sandbox, tuple[Work, ...]]
 class _Order:
     """A request with its recipe, and its idempotency key with the digest of the request. `parent`
     is the sandbox from whose inside it comes, `seed` the snapshot that it begins as, `resolved` is
-    what its references name. `plain` is the request before its profile's snapshot completed it,
-    where that names one."""
+    what its references name, None where its sandbox stands already. `plain` is the request before
+    its profile's snapshot completed it, where that names one."""
 
     request: CreateSandbox
     profile: Profile
@@ -90,7 +95,7 @@ class _Order:
     digest: str
     parent: Sandbox | None = None
     seed: Snapshot | None = None
-    resolved: ResolvedReferences = NONE_NAMED
+    resolved: ResolvedReferences | None = NONE_NAMED
     plain: CreateSandbox | None = None
 
     @property
@@ -167,7 +172,8 @@ class Admission:
         agent, prompted = request.agent or profile.agent, request.task is not None
         await self.agents.check_offered(agent, prompted=prompted)
         await self._lifecycle_webhooks.check(caller, request.lifecycle_webhook)
-        order = replace(order, resolved=await self._resolve(caller, order))
+        if names_references(request):
+            order = replace(order, resolved=await self._resolve(caller, order))
         await self._routing.examine()
         async with self._ground.store.begin() as rows:
             sandbox, work = await self._admit_within(rows, caller, order)
@@ -176,23 +182,24 @@ class Admission:
         self._lifecycle_webhooks.announce(sandbox)
         return sandbox, work
 
-    async def _resolve(self, caller: Principal, order: _Order) -> ResolvedReferences:
-        """Resolve the references of a request. Raises `Invalid` and `Unavailable`."""
-        inputs, setup = order.request.inputs, order.request.setup_metadata
-        if (inputs.repo_ref, inputs.compose_bundle_ref, setup.instructions_ref) == (None,) * 3:
-            return NONE_NAMED
+    async def _resolve(self, caller: Principal, order: _Order) -> ResolvedReferences | None:
+        """Resolve the references of a request, unless what it asks for stands: that stays as it
+        is, whatever became of them. Raises `Invalid`, `Unavailable` and `Conflict`."""
+        async with self._ground.store.read() as rows:
+            held = await rows.sandboxes.held(caller.org_id, caller.id)
+            if await self._find_standing(rows, caller, order, held=held) is not None:
+                return None
         circumstances = self._circumstances(caller, frozenset())
         return await self._references.resolve(grant(order.request, order.profile, circumstances))
 
     async def _admit_within(self, rows: Transaction, caller: Principal, order: _Order) -> Admitted:
         """Admit a request within a transaction."""
-        earlier = await self._find_earlier(rows, caller, order)
-        if earlier is not None:
-            return earlier, ()
         held = await rows.sandboxes.held(caller.org_id, caller.id)
-        belonging = await find_belonging(rows, order.profile, request=order.named, held=held)
-        if belonging is not None:
-            return belonging, ()
+        standing = await self._find_standing(rows, caller, order, held=held)
+        if standing is not None:
+            return standing, ()
+        if order.resolved is None:
+            raise Conflict("The sandbox that stood for this request has ended: ask once more.")
         self._check_limit(held)
         sandbox, work = await self._add(rows, caller, order, held=held)
         if order.key is not None:
@@ -274,6 +281,16 @@ class Admission:
                 rows, granted, options, host=request.host, worker=True, names_profile=walled
             )
 
+    async def _find_standing(
+        self, rows: Transaction, caller: Principal, order: _Order, *, held: Sequence[Holding]
+    ) -> Sandbox | None:
+        """Return the sandbox that this request, or its agent, has already. Raises `Conflict` for
+        one that was made otherwise."""
+        earlier = await self._find_earlier(rows, caller, order)
+        if earlier is not None:
+            return earlier
+        return await find_belonging(rows, order.profile, request=order.named, held=held)
+
     async def _find_earlier(
         self, rows: Transaction, caller: Principal, order: _Order
     ) -> Sandbox | None:
@@ -337,7 +354,8 @@ class Admission:
         request, taken = order.request, frozenset(holding.name for holding in held)
         names_all = names_branches(request, order.profile)
         branches = frozenset[str]() if names_all else await _branches(rows, caller)
-        known = self._circumstances(caller, taken, order.resolved.instructions)
+        resolved = order.resolved or NONE_NAMED
+        known = self._circumstances(caller, taken, resolved.instructions)
         if order.parent is not None:
             parent = await self._family(rows, caller, order.parent, known.now)
             known = replace(known, branches=branches)
@@ -352,7 +370,7 @@ class Admission:
         allowed = await self._room.take(rows, granted)
         options = route_options(request, granted)
         placed, route = await self._routing.place(rows, allowed, options, host=request.host)
-        check_fit(placed, order.resolved.stack)
+        check_fit(placed, resolved.stack)
         if request.task is not None and self._settings.max_working:
             return placed, route  # it may wait: nothing of a pool waits with it
         placed = await take_pooled(rows, placed, placed.created_at)
