@@ -24,7 +24,6 @@ from tests.e2e.agents.agent_world import (
     until_asked,
     world,
 )
-from tests.e2e.agents.test_agent_control import scene_with
 from tests.e2e.page.test_real_page import LINK
 from tests.peers.api import Pauses
 from tests.peers.browsers import CALM, chromium, needs_chromium
@@ -120,7 +119,7 @@ def box_of(acts: Acts) -> Locator:
     return acts.page.get_by_role("textbox", name="What is to be done")
 
 
-async def test_sentence_is_one_field_and_one_key_from_its_agent_at_work(
+async def test_sentence_is_two_acts_from_its_agent_and_its_question_one_on_a_phone(
     jobs: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
     await asyncio.to_thread(provide_agent, jobs.server, "claude-code")
@@ -128,13 +127,23 @@ async def test_sentence_is_one_field_and_one_key_from_its_agent_at_work(
     async with at_home(jobs) as acts:
         await expect(acts.page.get_by_role("button", name="Start claude-code")).to_be_visible()
         begun = time.monotonic()
-        await acts.fill(box_of(acts), "Greet the heron [[hold it]]")
+        await acts.fill(box_of(acts), f"Greet the heron [[hold it]] [[tool {QUESTION}]]")
         await acts.key("Control+Enter")
         await until_asked(jobs, "Greet the heron")
         (made,) = [one for one in await sandboxes(jobs) if one["name"] != "before"]
         await until_work(jobs, made["name"], "working")
         tell("sentence to agent", acts, begun)
         assert (made["agent"], acts.count) == ("claude-code", 2)
+    async with at_home(jobs, **PHONE) as acts:
+        jobs.model.gates["it"].set()
+        choice = acts.page.get_by_role("button", name="SQLite", exact=True)
+        await expect(choice).to_be_visible()
+        begun = time.monotonic()
+        await acts.press(choice)
+        await until_asked(jobs, '"Which database?"="SQLite"')
+        tell("question on a phone", acts, begun)
+        assert acts.count == 1
+        await until_work(jobs, made["name"], "to_review")
 
 
 def tell(job: str, acts: Acts, begun: float) -> None:
@@ -173,23 +182,6 @@ async def test_better_of_two_agents_is_kept_and_merged_in_six_acts(
         await expect(page.get_by_role("dialog")).to_contain_text("main is at")
         tell("two agents, the better one merged", acts, begun)
         assert acts.count <= 6
-
-
-async def test_question_at_the_terminal_of_claude_is_one_act_on_a_phone(
-    jobs: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
-) -> None:
-    await asyncio.to_thread(provide_agent, jobs.server, "claude-code")
-    sandbox = await sandbox_for(jobs, "claude-code", repository)
-    async with scene_with(jobs, "claude-code", sandbox) as scene, at_home(jobs, **PHONE) as acts:
-        await scene.ask(f"Now a question. [[tool {QUESTION}]]")
-        choice = acts.page.get_by_role("button", name="SQLite", exact=True)
-        await expect(choice).to_be_visible()
-        begun = time.monotonic()
-        await acts.press(choice)
-        await until_asked(jobs, '"Which database?"="SQLite"')
-        tell("question on a phone", acts, begun)
-        assert acts.count == 1
-        await scene.early.until(lambda r: r.turns("done") == 1)
 
 
 async def test_conflict_is_handed_to_the_agent_and_merged_in_five_acts(

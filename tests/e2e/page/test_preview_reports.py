@@ -91,7 +91,7 @@ async def show(shop: Shop, path: str) -> None:
     await shop.page.keyboard.press("Enter")
 
 
-async def test_errors_of_a_page_go_to_an_agent_once_its_person_sends_them(
+async def test_errors_go_to_an_agent_once_they_are_sent_and_a_hostile_page_opens_nothing(
     atoll: TestServer,
 ) -> None:
     async with shop_of(atoll, "errors") as shop:
@@ -129,6 +129,41 @@ async def test_errors_of_a_page_go_to_an_agent_once_its_person_sends_them(
         await expect(shop.frame.get_by_role("heading", name="Errors")).to_be_visible()
         await page.get_by_role("button", name="The page reports nothing").click()
         await expect(page.get_by_text("its policy forbids the script")).to_be_visible()
+        await _hostile_page_fills_no_list_and_opens_nothing(shop)
+        await show(shop, "/")
+        await _tab_of_its_own_gets_the_page_as_the_server_inside_sends_it(shop)
+
+
+async def _hostile_page_fills_no_list_and_opens_nothing(shop: Shop) -> None:
+    page = shop.page
+    shop.write("hostile.html", HOSTILE)
+    await show(shop, "/hostile.html")
+    # The pane reads this document, and no longer the one before it.
+    await expect(page.get_by_role("button", name="1 error of the page")).to_be_visible()
+    await shop.frame.locator("html").evaluate("() => forge()")
+    # The list is open since the page before.
+    listed = page.locator(".preview-error-list")
+    await expect(listed).to_contain_text("u{202e} forged")
+    assert await listed.locator("li").count() <= 50
+    text = await listed.inner_text()
+    assert not [one for one in ("nested", "xxx", "object", "foreign") if one in text]
+    assert await listed.locator("img").count() == 0
+    assert await page.evaluate("() => window.hacked") is None
+    await expect(page.get_by_role("dialog", name="Ask the agent")).to_have_count(0)
+
+
+async def _tab_of_its_own_gets_the_page_as_the_server_inside_sends_it(shop: Shop) -> None:
+    await expect(shop.frame.get_by_text("Apples")).to_be_visible()
+    async with shop.page.context.expect_page() as opened:
+        await shop.page.get_by_role("button", name="Open in a tab").click()
+    tab = await opened.value
+    await expect(tab.get_by_text("Apples")).to_be_visible()
+    fetched: list[str] = []
+    tab.on("request", lambda request: fetched.append(request.url))
+    answer = await tab.reload()
+    assert answer is not None
+    assert b".atoll" not in await answer.body()
+    assert not [url for url in fetched if ".atoll" in url]
 
 
 async def test_picked_element_is_quoted_in_a_prompt_with_its_picture(atoll: TestServer) -> None:
@@ -204,44 +239,3 @@ async def _pictures_leave_out_fields_and_heed_the_policy(shop: Shop, asked: list
     await send.click()
     await expect(dialog).to_have_count(0)
     assert asked[2]["prompt"].endswith("> button.buy\n> Buy now\n\n")
-
-
-async def test_hostile_page_fills_no_list_and_opens_nothing(atoll: TestServer) -> None:
-    async with shop_of(atoll, "hostile") as shop:
-        page = shop.page
-        shop.write("hostile.html", HOSTILE)
-        await shop.serve()
-        await shop.show()
-        await expect(shop.frame.get_by_text("Apples")).to_be_visible()
-        await show(shop, "/hostile.html")
-        # The pane reads this document, and no longer the one before it.
-        await expect(page.get_by_role("button", name="1 error of the page")).to_be_visible()
-        await shop.frame.locator("html").evaluate("() => forge()")
-        await page.get_by_role("button", name="errors of the page").click()
-        listed = page.locator(".preview-error-list")
-        await expect(listed).to_contain_text("u{202e} forged")
-        assert await listed.locator("li").count() <= 50
-        text = await listed.inner_text()
-        assert not [one for one in ("nested", "xxx", "object", "foreign") if one in text]
-        assert await listed.locator("img").count() == 0
-        assert await page.evaluate("() => window.hacked") is None
-        await expect(page.get_by_role("dialog", name="Ask the agent")).to_have_count(0)
-
-
-async def test_tab_of_its_own_gets_the_page_as_the_server_inside_sends_it(
-    atoll: TestServer,
-) -> None:
-    async with shop_of(atoll, "ordinary") as shop:
-        await shop.serve()
-        await shop.show()
-        await expect(shop.frame.get_by_text("Apples")).to_be_visible()
-        async with shop.page.context.expect_page() as opened:
-            await shop.page.get_by_role("button", name="Open in a tab").click()
-        tab = await opened.value
-        await expect(tab.get_by_text("Apples")).to_be_visible()
-        asked: list[str] = []
-        tab.on("request", lambda request: asked.append(request.url))
-        answer = await tab.reload()
-        assert answer is not None
-        assert b".atoll" not in await answer.body()
-        assert not [url for url in asked if ".atoll" in url]
