@@ -22,7 +22,8 @@ BEGINNING = "0" * 64
 
 AUDITED_PREFIXES = (
     *("approval.", "auth.", "drive.", "host.", "member.", "org.", "profile.", "project."),
-    *("network.bounded", "quota.", "route.", "safety.", "secret.", "share.", "token.", "vault."),
+    *("network.bounded", "quota.", "route.", "safety.", "secret.", "share.", "ssh."),
+    *("token.", "vault."),
 )
 AUDITED_KINDS = frozenset(
     {

@@ -79,6 +79,7 @@ from atoll.services.sandboxes.consumers import Consumers
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets import Secrets
 from atoll.services.snapshots.forks import SnapshotServices
+from atoll.services.ssh.keys import SshKeys
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.tools.children import Children
@@ -303,6 +304,7 @@ class Application:
     drive: DriveServices
     tools: ToolServices
     hooks: Hooks
+    ssh_keys: SshKeys
     snapshots: SnapshotServices
     work: WorkServices
 

@@ -614,23 +614,6 @@ export interface components {
             readonly run_id?: string | null;
             readonly session_id?: string | null;
         };
-        /** @description The usage of consumers, the one that created a sandbox last first. */
-        readonly ConsumerUsageList: {
-            readonly consumers: readonly components["schemas"]["ConsumerUsageView"][];
-        };
-        /**
-         * @description The usage of a consumer: its sandboxes, destroyed ones too, those of them that run, and what
-         *     passed their doors in their whole lives.
-         */
-        readonly ConsumerUsageView: {
-            readonly counts: components["schemas"]["DoorCountsView"];
-            readonly harness: string;
-            readonly job_id: string | null;
-            readonly run_id: string | null;
-            readonly running: number;
-            readonly sandboxes: number;
-            readonly session_id: string | null;
-        };
         /**
          * @description The fate of the agent's conversation in a copy: it goes on, the agent begins anew, or no
          *     agent starts.
@@ -665,7 +648,6 @@ export interface components {
             readonly host?: string | null;
             /** @default {} */
             readonly inputs?: components["schemas"]["InputsBody"];
-            readonly lifecycle_webhook?: components["schemas"]["LifecycleWebhookBody"] | null;
             /** @default [] */
             readonly mounts?: readonly components["schemas"]["MountBody"][];
             readonly name?: string | null;
@@ -1745,9 +1727,8 @@ export interface components {
         };
         /**
          * @description The references of the consumer: `repo_ref` is the sandbox's repository where `repos` names
-         *     none, with the branch or tag that its own begins at, `compose_bundle_ref` the compose file of a
-         *     backend that runs one, or its folder, as `repo:PATH`, and `compose_bundle` the text of such a
-         *     file, where it was uploaded.
+         *     none, `compose_bundle_ref` the compose file of a backend that runs one, `repo:PATH`, and
+         *     `compose_bundle` the text of such a file, where it was uploaded.
          */
         readonly Inputs: {
             readonly compose_bundle: string | null;
@@ -1755,10 +1736,8 @@ export interface components {
             readonly repo_ref: string | null;
         };
         /**
-         * @description The references of the consumer: `repo_ref` is the repository where `repos` names none, as
-         *     `owner/repo@REF`, an address with `@REF` behind it, or `upload:KEY@REF`; `@REF` names the branch
-         *     or tag where a new branch begins. `compose_bundle_ref` is a compose file or its folder, as
-         *     `repo:PATH`, `compose_bundle` such a file itself. What does not resolve is refused.
+         * @description The references of the consumer: `repo_ref` is the repository where `repos` names none,
+         *     `compose_bundle` a compose file itself, where `compose_bundle_ref` names none.
          */
         readonly InputsBody: {
             readonly compose_bundle?: string | null;
@@ -1906,33 +1885,6 @@ export interface components {
             readonly command: string;
             readonly pid: number;
         };
-        /**
-         * @description An endpoint for the events of the sandbox's life, and the custom secret, by name or id, whose
-         *     value signs them (`whsec_…`, Standard Webhooks).
-         */
-        readonly LifecycleWebhookBody: {
-            readonly secret_ref: string;
-            readonly url: string;
-        };
-        /**
-         * @description State of the webhook that a create named: its last delivery succeeded or none was made yet,
-         *     it failed and is tried again, it is disabled, or it ended after the sandbox's last event.
-         * @enum {string}
-         */
-        readonly LifecycleWebhookState: "delivering" | "failing" | "disabled" | "ended";
-        /**
-         * @description The webhook that the create named: its id among webhooks, the host of its endpoint, and what
-         *     became of it. `reason` says why it is failing or disabled, or why its last event was given
-         *     up.
-         */
-        readonly LifecycleWebhookView: {
-            readonly delivered_at: string | null;
-            readonly failed_at: string | null;
-            readonly host: string;
-            readonly reason: string | null;
-            readonly state: components["schemas"]["LifecycleWebhookState"];
-            readonly webhook_id: string;
-        };
         /** @description The most that one sandbox may have; null is no limit. */
         readonly LimitsView: {
             readonly cpu: number | null;
@@ -2059,7 +2011,6 @@ export interface components {
             readonly reason: string | null;
             readonly replaying: number;
             readonly retrying: number;
-            readonly sandbox_id: string | null;
             readonly scope: components["schemas"]["WebhookScope"];
             readonly secret: string;
             readonly secret_version: number;
@@ -3041,25 +2992,11 @@ export interface components {
             readonly next: string | null;
             readonly quotas: readonly components["schemas"]["HeldQuotaView"][];
         };
-        /** @description A tunnel or an identity provider that the profile names, as the settings describe it. */
-        readonly ReachabilityEntryView: {
-            readonly kind: string;
-            readonly url: string;
-        };
-        /**
-         * @description The ways to a sandbox. `runtime` is its path in the API, `poll_url` answers its state and
-         *     `events_url` its events. `ssh` is null without an SSH gateway. `tunnel` and `identity` are those
-         *     that the profile names, null where it names none or the settings have lost them.
-         *     `lifecycle_webhook` is null where the create named none.
-         */
+        /** @description The address at which its runtime answers. */
         readonly ReachabilityView: {
-            readonly events_url: string;
-            readonly identity: components["schemas"]["ReachabilityEntryView"] | null;
-            readonly lifecycle_webhook: components["schemas"]["LifecycleWebhookView"] | null;
-            readonly poll_url: string;
             readonly runtime: string;
-            readonly ssh: components["schemas"]["SshView"] | null;
-            readonly tunnel: components["schemas"]["ReachabilityEntryView"] | null;
+            readonly ssh: string | null;
+            readonly tunnel: string | null;
         };
         /**
          * @description The state of an agent. `unavailable`: neither installing it nor a key helps.
@@ -3722,8 +3659,8 @@ export interface components {
             readonly permission_mode: components["schemas"]["SettingView"] | null;
         };
         /**
-         * @description Words for the agent, or a reference to the file that holds them: `repo:PATH` of the sandbox's
-         *     repository, `owner/repo@REF:PATH` or `upload:KEY@REF:PATH` of another; and names of secrets.
+         * @description Words for the agent, or `repo:PATH`, a file of the repository that holds them; and names
+         *     of secrets.
          */
         readonly SetupBody: {
             readonly instructions?: string | null;
@@ -3902,15 +3839,29 @@ export interface components {
          */
         readonly SortKey: "name" | "state" | "owner" | "created" | "tokens" | "traffic";
         /**
-         * @description The SSH gateway's address for a sandbox, the user to log in as there, the command that does
-         *     so, and the fingerprint of the gateway's key.
+         * @description A public key as OpenSSH writes it, one line of a file `.pub`; without a `name` it has that of
+         *     its comment.
          */
-        readonly SshView: {
-            readonly command: string;
+        readonly SshKeyBody: {
+            readonly key: string;
+            /** @default  */
+            readonly name?: string;
+        };
+        /** @description The caller's keys. */
+        readonly SshKeyList: {
+            readonly keys: readonly components["schemas"]["SshKeyView"][];
+        };
+        /**
+         * @description A key. `fingerprint` is what `ssh-keygen -l` prints; `used_at` is null until the first
+         *     login.
+         */
+        readonly SshKeyView: {
+            readonly added_at: string;
             readonly fingerprint: string;
-            readonly host: string;
-            readonly port: number;
-            readonly user: string;
+            readonly key_id: string;
+            readonly kind: string;
+            readonly name: string;
+            readonly used_at: string | null;
         };
         /**
          * @description The numbers of now, or the highest of a time: of running sandboxes, agents in them, those at
@@ -4505,7 +4456,6 @@ export interface components {
          * @description A webhook. `cursor` is the position up to which every event was delivered or has a delivery;
          *     `retrying`, `replaying` and `dead` count these. `reason` says why Atoll disabled it. `failure`
          *     and `failed_at` are of the last failure, `failing_since` is null while deliveries succeed.
-         *     `sandbox_id` is that of a lifecycle webhook, which the create of that sandbox named.
          */
         readonly WebhookView: {
             readonly created_at: string;
@@ -4520,7 +4470,6 @@ export interface components {
             readonly reason: string | null;
             readonly replaying: number;
             readonly retrying: number;
-            readonly sandbox_id: string | null;
             readonly scope: components["schemas"]["WebhookScope"];
             readonly secret_version: number;
             readonly streams: readonly string[];

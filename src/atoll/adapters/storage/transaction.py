@@ -55,6 +55,7 @@ from atoll.adapters.storage.sandboxes import SqlIdempotencyRows, SqlSandboxRows
 from atoll.adapters.storage.screens import SqlScreenRows
 from atoll.adapters.storage.secrets import SqlSecretRows
 from atoll.adapters.storage.snapshots import SqlDiskOrderRows, SqlSnapshotRows
+from atoll.adapters.storage.ssh import SqlSshKeyRows
 from atoll.adapters.storage.tools.wakings import SqlWakingRows
 from atoll.adapters.storage.tools.watches import SqlWatchRows
 from atoll.adapters.storage.webhooks import SqlWebhookDeliveryRows, SqlWebhookRows
@@ -144,6 +145,7 @@ def _people(connection: AsyncConnection) -> PeopleTables:
         invitations=SqlInvitationRows(connection),
         network_bounds=SqlNetworkBoundRows(connection),
         quotas=SqlQuotaRows(connection),
+        ssh_keys=SqlSshKeyRows(connection),
         people=SqlPersonRows(connection),
         person_sessions=SqlPersonSessionRows(connection),
         login_tickets=SqlLoginTicketRows(connection),

@@ -384,5 +384,7 @@ OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
         "A personal access token was made.",
     ),
     define_kind("token.revoked", "token_id name", "account sandbox_id", "A token was revoked."),
+    define_kind("ssh.key_added", "key_id name fingerprint", "", "A person added an SSH key."),
+    define_kind("ssh.key_removed", "key_id name fingerprint", "", "An SSH key was removed."),
     define_kind("token.keys_rotated", "kid at_once", "", "A new key signs tokens from now on."),
 )

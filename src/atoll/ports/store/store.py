@@ -61,6 +61,7 @@ from atoll.ports.store.sandboxes import IdempotencyRows, SandboxRows
 from atoll.ports.store.screens import SealedScreens
 from atoll.ports.store.secrets import SecretRows
 from atoll.ports.store.snapshots import DiskOrderRows, SnapshotRows
+from atoll.ports.store.ssh import SshKeyRows
 from atoll.ports.store.tools.wakings import WakingRows
 from atoll.ports.store.tools.watches import WatchRows
 from atoll.ports.store.webhooks import WebhookDeliveryRows, WebhookRows
@@ -204,6 +205,9 @@ class PeopleTables:
 
     quotas: QuotaRows
     """Quotas."""
+
+    ssh_keys: SshKeyRows
+    """Their SSH keys."""
 
     people: PersonRows
     """People who log in at a provider."""

@@ -1,10 +1,10 @@
 """Departures: the things that go with a member, and those that stay for the organization.
 
-Secrets, logins, tokens, links, webhooks, hooks, desktops, notifications, approvals and the quota of
-the member end in the transaction that removes it; its sandboxes are stopped and keep their files
-until an administrator gives them to somebody. Its dashboards go to who edits them, or wait for an
-administrator. Open connections close by themselves: the surface asks `Memberships` again and
-again.
+Secrets, logins, tokens, SSH keys, links, webhooks, hooks, desktops, notifications, approvals and
+the quota of the member end in the transaction that removes it; its sandboxes are stopped and keep
+their files until an administrator gives them to somebody. Its dashboards go to who edits them, or
+wait for an administrator. Open connections close by themselves: the surface asks `Memberships`
+again and again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -119,7 +119,9 @@ class Departures:
 
 
 async def _remove_own(rows: Transaction, member: Member) -> None:
-    """Remove what only the member could use: hooks, desktops, snapshots, and its quota."""
+    """Remove what only the member could use: keys, hooks, desktops, snapshots, and its quota."""
+    for key in await rows.ssh_keys.of(member.org_id, member.id):
+        await rows.ssh_keys.remove(key.id)
     for hook in await rows.hooks.of(member.org_id, member.id):
         await rows.hooks.remove(hook.id)
     for desktop in await rows.desktops.of(member.org_id, member.id):

@@ -101,6 +101,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "people/quota",
         "journals/audit",
         "people/token",
+        "ssh",
     ),
     "machine": (
         "machine/up",

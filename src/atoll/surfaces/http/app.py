@@ -55,6 +55,7 @@ AREAS = (
     "approvals",
     "webhooks",
     "hooks",
+    "ssh",
     "journals",
     "drive",
     "hosts",

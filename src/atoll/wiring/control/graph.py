@@ -66,6 +66,7 @@ from atoll.services.snapshots.forks import Forks, SnapshotServices
 from atoll.services.snapshots.schedule import SnapshotSchedule
 from atoll.services.snapshots.snapshots import Snapshots, SnapshotUpkeep
 from atoll.services.snapshots.turns import TurnSnapshots
+from atoll.services.ssh.keys import SshKeys
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.work.merges import Merges
@@ -140,6 +141,7 @@ def build_application(
         webhooks=hooks,
         snapshots=build_snapshots(ground, within, ports),
         hooks=Hooks(ground, ports.vault, access.owners, access.logins),
+        ssh_keys=SshKeys(ground),
         drive=drive_of(ground, within, calls, library, ports, events=events),
         previews=build_previews(ground, within, access, tenancy),
         workers=build_workers(

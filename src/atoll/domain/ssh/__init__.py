@@ -1,0 +1,1 @@
+"""SSH: who logs in to sandboxes by their own keys."""
