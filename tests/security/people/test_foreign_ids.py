@@ -113,6 +113,9 @@ HOST = {
 }
 """A host of the installation, which no member may see."""
 
+PUBLIC_KEY = HOST["host_key"]
+"""An SSH key, which is its owner's alone."""
+
 LOGIN = {"agent": "opencode", "method": 2, "api_key": "canary-of-a-login-0123456789"}
 """A login of an agent, which is its owner's alone."""
 
@@ -289,6 +292,7 @@ async def _things(atoll: World) -> Things:
         ),
         "snapshot": await made(f"/v1/sandboxes/{box}/snapshots", {}, "snapshot_id"),
         "token": await made("/auth/pat", {"name": "of-ann"}, "id"),
+        "ssh_key": await made("/v1/ssh/keys", {"key": PUBLIC_KEY}, "key_id"),
         "source": "flux",
         "hook": await made("/v1/hooks", {"source": "flux", "name": "a hook"}, "hook_id"),
         "webhook": await made("/v1/webhooks", {"url": "https://hook.example.org/"}, "webhook_id"),

@@ -21,6 +21,7 @@ from atoll.testing import FakeAgentIssuer, FakeWebhookSender
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.hooks import HookSource
 from atoll.wire.words.people import OrgRole
+from tests.adapters.storage.rows.ssh import key as ssh_key
 from tests.peers.api import Pauses
 from tests.services.logins.test_agent_logins import replicas
 from tests.services.scene import scene
@@ -38,6 +39,7 @@ async def test_what_only_a_member_could_use_goes_with_its_membership() -> None:
             await rows.hooks.put(hook, at.vault.seal("key", hook_binding(hook)))
             await rows.desktops.put(desktop)
             await rows.quotas.put(BOB.org_id, BOB.id, Quota(sandboxes=1))
+            await rows.ssh_keys.put(ssh_key("key_bob", owner=BOB.id))
             departures = Departures(
                 at.ground,
                 at.sandboxes,
@@ -49,6 +51,7 @@ async def test_what_only_a_member_could_use_goes_with_its_membership() -> None:
         async with at.store.read() as rows:
             assert await rows.hooks.of(BOB.org_id, BOB.id) == []
             assert await rows.desktops.of(BOB.org_id, BOB.id) == []
+            assert await rows.ssh_keys.of(BOB.org_id, BOB.id) == []
             assert await rows.quotas.members(BOB.org_id) == {}
 
 

@@ -1,6 +1,6 @@
 """Table and rows of SSH keys."""
 
-from sqlalchemy import Column, Index, Table, Text
+from sqlalchemy import Column, Index, Table, Text, update
 
 from atoll.adapters.storage.columns import metadata
 from atoll.adapters.storage.records import RecordTable, SqlOwnedRecords
@@ -33,6 +33,11 @@ class SqlSshKeyRows(SqlOwnedRecords[SshKey, SshKeyId], SshKeyRows):
             "fingerprint": key.fingerprint,
         },
     )
+
+    async def change(self, key: SshKey) -> None:
+        """See the port."""
+        row = self.records.row(key)
+        await self._connection.execute(update(ssh_keys).where(ssh_keys.c.id == key.id).values(row))
 
     async def with_fingerprint(self, fingerprint: str) -> list[SshKey]:
         """See the port."""

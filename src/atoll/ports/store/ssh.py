@@ -10,7 +10,11 @@ class SshKeyRows(Protocol):
     """SSH keys. The same one may be several people's; a person has it once in an organization."""
 
     async def put(self, key: SshKey) -> None:
-        """Add a key, or change the one of its id."""
+        """Add a key, or replace the one of its id."""
+        ...
+
+    async def change(self, key: SshKey) -> None:
+        """Change the key of its id; one that was removed is not added again."""
         ...
 
     async def get(self, key_id: SshKeyId) -> SshKey | None:

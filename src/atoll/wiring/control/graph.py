@@ -141,7 +141,7 @@ def build_application(
         webhooks=hooks,
         snapshots=build_snapshots(ground, within, ports),
         hooks=Hooks(ground, ports.vault, access.owners, access.logins),
-        ssh_keys=SshKeys(ground),
+        ssh_keys=SshKeys(ground, access.owners),
         drive=drive_of(ground, within, calls, library, ports, events=events),
         previews=build_previews(ground, within, access, tenancy),
         workers=build_workers(

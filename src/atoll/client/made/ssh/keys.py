@@ -50,6 +50,6 @@ class SshKeys:
         """Return the caller's keys."""
         return self._transport.read(SshKeyList, get("ssh", "keys"))
 
-    def remove(self, key_id: str) -> None:
+    def remove(self, ssh_key_id: str) -> None:
         """Remove a key: nobody logs in by it from now on."""
-        self._transport.call(Call("DELETE", api_path("ssh", "keys", key_id)))
+        self._transport.call(Call("DELETE", api_path("ssh", "keys", ssh_key_id)))

@@ -20,8 +20,8 @@ async def list_ssh_keys(context: RequestContext) -> api.SshKeyList:
 
 
 @operations.serves(SshKeys.remove)
-async def remove_ssh_key(context: RequestContext, key: str) -> None:
-    await context.atoll.ssh_keys.remove(context.caller, key)
+async def remove_ssh_key(context: RequestContext, ssh_key: str) -> None:
+    await context.atoll.ssh_keys.remove(context.caller, ssh_key)
 
 
 def _view(key: SshKey) -> api.SshKeyView:

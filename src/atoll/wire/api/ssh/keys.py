@@ -49,6 +49,6 @@ class SshKeys(Area):
     def list(self) -> SshKeyList:
         """Return the caller's keys."""
 
-    @operation("DELETE /v1/ssh/keys/{key}", name="remove_ssh_key", status=204, problems=(404,))
-    def remove(self, key: ItemId) -> None:
+    @operation("DELETE /v1/ssh/keys/{ssh_key}", name="remove_ssh_key", status=204, problems=(404,))
+    def remove(self, ssh_key: ItemId) -> None:
         """Remove a key: nobody logs in by it from now on."""
