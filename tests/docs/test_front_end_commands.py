@@ -1,4 +1,4 @@
-"""The commands of a front end of one's own, in docs/use/outside.md, as root and as anybody."""
+"""The commands of a front end of one's own, in docs/run/outside.md, as root and as anybody."""
 
 import os
 import re
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.timeout(300)
 
 def steps() -> list[str]:
     """Return the commands of the page, each with what is given to it."""
-    page = (ROOT / "docs/use/outside.md").read_text()
+    page = (ROOT / "docs/run/outside.md").read_text()
     found = re.search(r"^## A front end of your own\n\n```console\n(.*?)^```", page, re.M | re.S)
     assert found is not None
     return re.split(r"^\$ ", found[1], flags=re.MULTILINE)[1:]

@@ -1,6 +1,6 @@
 """A colleague who comes through what stands in front of Atoll: Caddy, and a port that ssh carries.
 
-The recipes of `docs/use/outside.md`, with the real programs where they are installed.
+The recipes of `docs/run/outside.md`, with the real programs where they are installed.
 """
 
 import asyncio

@@ -21,7 +21,7 @@ from atoll.testing import FakeAgentIssuer, FakeWebhookSender
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.hooks import HookSource
 from atoll.wire.words.people import OrgRole
-from tests.adapters.storage.rows.ssh import key as ssh_key
+from tests.adapters.storage.rows.people.ssh_keys import key as ssh_key
 from tests.peers.api import Pauses
 from tests.services.logins.test_agent_logins import replicas
 from tests.services.scene import scene

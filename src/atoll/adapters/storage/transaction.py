@@ -47,6 +47,7 @@ from atoll.adapters.storage.people.push import SqlPushRows
 from atoll.adapters.storage.people.quotas import SqlQuotaRows, SqlSessionRows
 from atoll.adapters.storage.people.shades import SqlShadeRows
 from atoll.adapters.storage.people.shares import SqlShareRows
+from atoll.adapters.storage.people.ssh_keys import SqlSshKeyRows
 from atoll.adapters.storage.people.tokens import SqlSigningKeyRows, SqlTokenRows
 from atoll.adapters.storage.previews import SqlPreviewRows, SqlPreviewVisitRows
 from atoll.adapters.storage.projections import SqlProjectionRows, SqlTallyRows
@@ -55,7 +56,6 @@ from atoll.adapters.storage.sandboxes import SqlIdempotencyRows, SqlSandboxRows
 from atoll.adapters.storage.screens import SqlScreenRows
 from atoll.adapters.storage.secrets import SqlSecretRows
 from atoll.adapters.storage.snapshots import SqlDiskOrderRows, SqlSnapshotRows
-from atoll.adapters.storage.ssh import SqlSshKeyRows
 from atoll.adapters.storage.tools.wakings import SqlWakingRows
 from atoll.adapters.storage.tools.watches import SqlWatchRows
 from atoll.adapters.storage.webhooks import SqlWebhookDeliveryRows, SqlWebhookRows

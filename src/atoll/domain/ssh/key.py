@@ -50,12 +50,12 @@ class PublicKey:
 
     @property
     def line(self) -> str:
-        """The key as OpenSSH writes it, without its comment."""
+        """Return the key as OpenSSH writes it, without its comment."""
         return f"{self.kind} {self.body}"
 
     @property
     def fingerprint(self) -> str:
-        """Its fingerprint, as `ssh-keygen -l` prints it."""
+        """Return the fingerprint, as `ssh-keygen -l` prints it."""
         digest = hashlib.sha256(base64.b64decode(self.body)).digest()
         return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
 

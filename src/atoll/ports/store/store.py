@@ -52,6 +52,7 @@ from atoll.ports.store.people.push import PushRows
 from atoll.ports.store.people.quotas import QuotaRows, SessionRows
 from atoll.ports.store.people.shades import ShadeRows
 from atoll.ports.store.people.shares import ShareRows
+from atoll.ports.store.people.ssh_keys import SshKeyRows
 from atoll.ports.store.people.tokens import SigningKeyRows, TokenRows
 from atoll.ports.store.previews import PreviewRows, PreviewVisitRows
 from atoll.ports.store.projections import ProjectionRows, TallyRows
@@ -61,7 +62,6 @@ from atoll.ports.store.sandboxes import IdempotencyRows, SandboxRows
 from atoll.ports.store.screens import SealedScreens
 from atoll.ports.store.secrets import SecretRows
 from atoll.ports.store.snapshots import DiskOrderRows, SnapshotRows
-from atoll.ports.store.ssh import SshKeyRows
 from atoll.ports.store.tools.wakings import WakingRows
 from atoll.ports.store.tools.watches import WatchRows
 from atoll.ports.store.webhooks import WebhookDeliveryRows, WebhookRows

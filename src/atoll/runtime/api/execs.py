@@ -29,7 +29,7 @@ from atoll.wire.contract.execs import (
     LeftRecord,
     SignalBody,
 )
-from atoll.wire.words.media_types import NDJSON
+from atoll.wire.http.media_types import NDJSON
 
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 MAX_TIMEOUT_SECONDS = 7 * 24 * 3600.0

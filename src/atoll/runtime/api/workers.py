@@ -11,7 +11,7 @@ from atoll.runtime.api.parts import parts_of
 from atoll.runtime.api.requests import answer, query_integer, read_json
 from atoll.runtime.workers.workers import Worker
 from atoll.wire.contract.workers import AcknowledgeBody, OpenWorkerBody, WorkerRequestBody
-from atoll.wire.words.media_types import NDJSON
+from atoll.wire.http.media_types import NDJSON
 
 PAGE = 200
 MAX_PAGE = 1000

@@ -33,7 +33,7 @@ from atoll.wire.api.sandboxes.sessions import SessionFiles, Sessions, SessionVie
 from atoll.wire.api.terminals import TerminalBody
 from atoll.wire.contract.files import EntryPage, FileEntry
 from atoll.wire.contract.terminals import OpenBody, TerminalRecord
-from atoll.wire.words.media_types import TAR
+from atoll.wire.http.media_types import TAR
 from atoll.wire.words.terminals import Strictness
 
 sockets = Sockets()

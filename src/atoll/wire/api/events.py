@@ -7,8 +7,8 @@ from msgspec import Meta
 from atoll.wire.api.annotations import Header
 from atoll.wire.api.fields import PageLimit, Position
 from atoll.wire.api.operation import Answer, Area, Stream, operation
+from atoll.wire.http.media_types import SSE
 from atoll.wire.words.events import MAX_STREAM_NAME, ActorKind
-from atoll.wire.words.media_types import SSE
 
 StreamName = Annotated[
     str,

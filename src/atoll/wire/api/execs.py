@@ -9,7 +9,7 @@ from atoll.wire.api.fields import ItemId, SandboxRef
 from atoll.wire.api.operation import Area, Request, Stream, operation
 from atoll.wire.api.terminals import Argv, Env, Path, SignalBody
 from atoll.wire.contract.execs import ExecList, ExecWithOutput
-from atoll.wire.words.media_types import BYTES, NDJSON
+from atoll.wire.http.media_types import BYTES, NDJSON
 from atoll.wire.words.terminals import MAX_OUTPUT_BYTES, MAX_TEXT
 
 MAX_EXECS = 164

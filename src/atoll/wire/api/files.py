@@ -9,7 +9,7 @@ from atoll.wire.api.fields import SandboxRef
 from atoll.wire.api.operation import Answer, Area, Parameters, Request, Stream, operation
 from atoll.wire.api.terminals import Path
 from atoll.wire.contract.files import EntryPage, FileEntry, FileTotal, Unpacked
-from atoll.wire.words.media_types import BYTES, SSE, TAR
+from atoll.wire.http.media_types import BYTES, SSE, TAR
 
 Secrets = Annotated[
     Literal["refuse", "allow"] | None,

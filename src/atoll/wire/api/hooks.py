@@ -6,8 +6,8 @@ from msgspec import Meta
 
 from atoll.wire.api.fields import ItemId
 from atoll.wire.api.operation import Answer, Area, Request, operation
+from atoll.wire.http.media_types import JSON
 from atoll.wire.words.hooks import MAX_HOOKS, HookSource
-from atoll.wire.words.media_types import JSON
 
 
 class HookBody(Request):

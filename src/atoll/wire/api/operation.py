@@ -26,7 +26,7 @@ from typing import (
 import msgspec
 
 from atoll.wire.api.annotations import Kind, kind_of, only_member
-from atoll.wire.words.media_types import PROBLEM
+from atoll.wire.http.media_types import PROBLEM
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)

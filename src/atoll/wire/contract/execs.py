@@ -16,7 +16,7 @@ from atoll.wire.contract.call import (
     read_bytes,
     read_nothing,
 )
-from atoll.wire.words.media_types import NDJSON
+from atoll.wire.http.media_types import NDJSON
 
 OUTPUT_BYTES = 10 * 1024 * 1024
 

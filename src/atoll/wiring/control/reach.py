@@ -47,7 +47,7 @@ def lan_address() -> str:
     if found:
         raise Invalid(
             f"this machine's address {found[0]} is a public one, no local network's: name it with "
-            "--host, and use --tls or a tunnel (docs/use/outside.md)",
+            "--host, and use --tls or a tunnel (docs/run/outside.md)",
             field="lan",
         )
     raise Unavailable("this machine has no address in a network: connect it, or use --host")

@@ -91,7 +91,7 @@ class _Welcome:
         if reach.plain:
             print(
                 f"atoll: {reach.url} is plain HTTP: whoever is on that network can read and change "
-                "what passes, logins too. Use --tls or a tunnel: docs/use/outside.md",
+                "what passes, logins too. Use --tls or a tunnel: docs/run/outside.md",
                 file=sys.stderr,
                 flush=True,
             )

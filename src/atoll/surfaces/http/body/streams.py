@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from atoll.domain.errors import AtollError
 from atoll.ports.runtime import RuntimeStream
-from atoll.wire.words.media_types import SSE
+from atoll.wire.http.media_types import SSE
 
 _EVENT: Final[Mapping[str, Any]] = {
     "type": "object",

@@ -19,7 +19,7 @@ from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.wire.api import audit as api
 from atoll.wire.api.audit import EVERY_ENTRY, Audit, AuditChoice
 from atoll.wire.api.events import Gap
-from atoll.wire.words.media_types import NDJSON
+from atoll.wire.http.media_types import NDJSON
 
 operations = Operations()
 

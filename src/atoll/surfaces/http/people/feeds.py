@@ -14,7 +14,7 @@ from atoll.domain.errors import AtollError
 from atoll.domain.event import read_position
 from atoll.surfaces.http.body.streams import Live, Write
 from atoll.surfaces.http.terminals.relay import TRY_AGAIN, close
-from atoll.wire.words.media_types import SSE
+from atoll.wire.http.media_types import SSE
 
 HEARTBEAT_SECONDS: Final = 2.0
 """The interval of heartbeats. A page that receives nothing for two of them says so; after seven it

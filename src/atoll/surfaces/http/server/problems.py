@@ -20,7 +20,7 @@ from atoll.domain.errors import AtollError, NoRoute, StaleCursor
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.server.token_paths import MCP
 from atoll.wire.contract.correlation import REQUEST_ID
-from atoll.wire.words.media_types import PROBLEM
+from atoll.wire.http.media_types import PROBLEM
 
 CODE_OF_STATUS: Final = {
     400: "invalid",

@@ -14,7 +14,7 @@ from atoll.surfaces.http.server.problems import PROBLEM_SCHEMA, problems
 from atoll.surfaces.http.serving.schemas import Schema, Schemas
 from atoll.wire.api.annotations import kind_of, only_member
 from atoll.wire.api.operation import REQUIRED, Another, Failures, Operation, Parameter, Place
-from atoll.wire.words.media_types import FORM, JSON, PROBLEM
+from atoll.wire.http.media_types import FORM, JSON, PROBLEM
 
 _OTHER: Final = re.compile(r"\W")
 _TYPES: Final = {JSON: "object"}

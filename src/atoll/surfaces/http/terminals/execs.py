@@ -21,7 +21,7 @@ from atoll.wire.contract import execs
 from atoll.wire.contract.call import PathId
 from atoll.wire.contract.execs import LeftList, end_left_running, list_left_running
 from atoll.wire.contract.files import CREATED
-from atoll.wire.words.media_types import JSON, NDJSON
+from atoll.wire.http.media_types import JSON, NDJSON
 
 operations = Operations()
 

@@ -30,7 +30,7 @@ from atoll.wire.api.files import (
 from atoll.wire.contract import files
 from atoll.wire.contract.call import Query
 from atoll.wire.contract.files import CREATED, Written
-from atoll.wire.words.media_types import BYTES, SSE, TAR
+from atoll.wire.http.media_types import BYTES, SSE, TAR
 
 operations = Operations()
 

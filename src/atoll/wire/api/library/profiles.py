@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from atoll.wire.api.fields import FIRST_PAGE, ItemId, Paging
 from atoll.wire.api.operation import Answer, Area, operation
-from atoll.wire.words.media_types import JSON, YAML
+from atoll.wire.http.media_types import JSON, YAML
 
 Version = Annotated[
     Annotated[str, Meta(max_length=100)] | None,

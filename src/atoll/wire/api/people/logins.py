@@ -16,7 +16,7 @@ from atoll.wire.api.operation import (
     operation,
 )
 from atoll.wire.api.people.me import EnteredView
-from atoll.wire.words.media_types import HTML
+from atoll.wire.http.media_types import HTML
 from atoll.wire.words.people import MAX_REALMS
 
 Ticket = Annotated[str, Meta(min_length=1, max_length=200)]

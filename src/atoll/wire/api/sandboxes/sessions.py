@@ -12,7 +12,7 @@ from atoll.wire.api.sandboxes.sandboxes import IdempotencyKey, Unpulled
 from atoll.wire.api.terminals import TerminalBody
 from atoll.wire.contract.files import EntryPage, FileEntry, Unpacked
 from atoll.wire.contract.terminals import MAX_LISTED, End
-from atoll.wire.words.media_types import BYTES, FORM, TAR
+from atoll.wire.http.media_types import BYTES, FORM, TAR
 from atoll.wire.words.sandboxes import State
 
 SessionRef = Annotated[

@@ -7,7 +7,7 @@ from msgspec import Meta
 from atoll.wire.api.fields import Word
 from atoll.wire.api.operation import Answer, Area, Request, Stream, operation
 from atoll.wire.api.sandboxes.views import IsolationView
-from atoll.wire.words.media_types import SSE
+from atoll.wire.http.media_types import SSE
 from atoll.wire.words.walls import IsolationLevel
 from atoll.wire.words.workers import LONGEST_NOTE, MAX_DESKTOPS, MOST_NOTES
 

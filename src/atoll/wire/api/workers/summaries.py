@@ -2,7 +2,7 @@
 
 from atoll.wire.api.fields import FIRST_PAGE, Paging
 from atoll.wire.api.operation import Answer, Area, Stream, operation
-from atoll.wire.words.media_types import SSE
+from atoll.wire.http.media_types import SSE
 from atoll.wire.words.workers import SummaryStatus
 
 

@@ -14,7 +14,7 @@ from atoll.wire.api.operation import Answer, Area, PartialAnswer, Request, Strea
 from atoll.wire.api.sandboxes.requests import RepoBody
 from atoll.wire.api.sandboxes.views import IsolationView
 from atoll.wire.api.workers.deliveries import HostBatchBody, IngestView
-from atoll.wire.words.media_types import SSE
+from atoll.wire.http.media_types import SSE
 from atoll.wire.words.routes import MAX_NAMED, MAX_READY_MS, ExecutionMode, Strategy
 from atoll.wire.words.walls import IsolationLevel
 from atoll.wire.words.workers import (

@@ -20,7 +20,7 @@ from atoll.surfaces.cli.dispatch.verbs import UsualVerb
 
 LOCAL_ONLY = (
     "the link works on this machine only: for people elsewhere start Atoll with `atoll up --lan`, "
-    "or with --public-url behind a tunnel (docs/use/outside.md)"
+    "or with --public-url behind a tunnel (docs/run/outside.md)"
 )
 
 

@@ -5,7 +5,7 @@ from sqlalchemy import Column, Index, Table, Text, update
 from atoll.adapters.storage.columns import metadata
 from atoll.adapters.storage.records import RecordTable, SqlOwnedRecords
 from atoll.domain.ssh.key import SshKey, SshKeyId
-from atoll.ports.store.ssh import SshKeyRows
+from atoll.ports.store.people.ssh_keys import SshKeyRows
 
 ssh_keys = Table(
     "ssh_keys",
@@ -21,7 +21,7 @@ ssh_keys = Table(
 
 
 class SqlSshKeyRows(SqlOwnedRecords[SshKey, SshKeyId], SshKeyRows):
-    """The `ports.store.ssh.SshKeyRows` on one connection."""
+    """The `ports.store.people.ssh_keys.SshKeyRows` on one connection."""
 
     records = RecordTable(
         ssh_keys,
