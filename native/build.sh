@@ -10,7 +10,7 @@ architecture=${3:-$(uname -m)}
 folder=$(cd "$(dirname "$0")" && pwd)/$name
 static="-static -pthread -Wl,--gc-sections -ffunction-sections"
 case $name in
-init) sources="$folder/*.c $folder/tree/*.c" kind=$static libc=musl includes="-I$folder -I$folder/tree" libraries="" ;;
+init) sources="$folder/*.c $folder/tree/*.c $folder/sftp/*.c" kind=$static libc=musl includes="-I$folder -I$folder/tree -I$folder/sftp" libraries="" ;;
 link) sources="$folder/*.c" kind=$static libc=musl includes="-I$folder" libraries=-lm ;;
 shared_memory) sources="$folder/*.c" kind="-shared -nostdlib -fPIC -ffreestanding -fno-stack-protector" libc=gnu includes="" libraries="" ;;
 *) echo "$name is no program of this folder" >&2; exit 2 ;;

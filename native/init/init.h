@@ -98,6 +98,7 @@ void serve(struct world *world) __attribute__((noreturn));
 
 /* place.c: openat2 with RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS; `mode` counts with O_CREAT */
 int open_beneath(int root, const char *path, int flags, int mode);
+int open_without_links(const char *path, int flags); /* none anywhere on the way */
 
 /* ask.c: a person's word on one command, then that command; or sudo's, run from outside */
 int ask(int argc, char **argv);
@@ -115,5 +116,8 @@ int enter_sandbox(int argc, char **argv);
 
 /* tree.c and its siblings: the modes that work on files */
 int tool(int argc, char **argv);
+
+/* sftp/: a server of files on standard input and output; `root`, if any, is its first */
+int sftp(const char *root, int argc, char **argv);
 
 #endif

@@ -3,6 +3,7 @@
  *
  *   init --control-fd N | --connect PATH [--door PORT]… [--root DIR] [--nproc N] [--files N] [--netlink N --datagrams N --objects N --filters N]
  *   init [--root DIR] list|stat|mkdir|move|remove|commit|tar|untar|watch|search|dial|total|listening …
+ *   init [--root DIR] sftp [--read-only] [--root PATH]…
  *   init ask operator|check|sudo -- ARGV…
  *   init mcp [--flat] | mcp call TOOL [JSON|-] | mcp list
  *   init enter UID PID CWD -- ARGV…   (by the zygote, outside)
@@ -181,7 +182,7 @@ static void be_init(struct options *chosen)
 
 int main(int argc, char **argv)
 {
-	struct options chosen = {.control = -1, .nproc = -1, .counted.netlink = -1, .root = "/workspace"};
+	struct options chosen = {.control = -1, .nproc = -1, .counted.netlink = -1};
 	int i;
 
 	if (argc > 2 && !strcmp(argv[1], "ask"))
@@ -216,6 +217,10 @@ int main(int argc, char **argv)
 		else
 			return 64;
 	}
+	if (i < argc && !strcmp(argv[i], "sftp"))
+		return sftp(chosen.root, argc - i - 1, argv + i + 1);
+	if (!chosen.root)
+		chosen.root = "/workspace";
 	if ((chosen.control >= 3) != (chosen.connect != NULL) && i == argc)
 		be_init(&chosen);
 	if (chosen.control >= 0 || chosen.connect || i >= argc || chdir(chosen.root) < 0)

@@ -15,7 +15,7 @@
 struct how {
 	uint64_t flags, mode, resolve;
 };
-enum { BENEATH = 8, NO_MAGICLINKS = 2 };
+enum { BENEATH = 8, NO_MAGICLINKS = 2, NO_SYMLINKS = 4 };
 #ifndef SYS_openat2
 #define SYS_openat2 437
 #endif
@@ -26,6 +26,13 @@ int open_beneath(int root, const char *path, int flags, int mode)
 	                  flags & O_CREAT ? (uint64_t)(mode & 0777) : 0, BENEATH | NO_MAGICLINKS};
 
 	return (int)syscall(SYS_openat2, root, path, &how, sizeof how);
+}
+
+int open_without_links(const char *path, int flags)
+{
+	struct how how = {(uint64_t)(uint32_t)flags, 0, NO_SYMLINKS | NO_MAGICLINKS};
+
+	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 }
 
 int failed(const char *what)
