@@ -29,6 +29,7 @@ from bench.redaction import redaction
 from bench.review import review
 from bench.server import Server, server
 from bench.sleep import sleep
+from bench.ssh.sftp import sftp
 from bench.status import status
 from bench.terminal_memory import terminal_memory
 from bench.terminals import terminals
@@ -230,6 +231,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "fanout": fanout,
     "workers": workers,
     "mcp": mcp,
+    "sftp": sftp,
 }
 
 

@@ -217,7 +217,7 @@ int main(int argc, char **argv)
 		else
 			return 64;
 	}
-	if (i < argc && !strcmp(argv[i], "sftp"))
+	if (i < argc && chosen.control < 0 && !chosen.connect && !strcmp(argv[i], "sftp"))
 		return sftp(chosen.root, argc - i - 1, argv + i + 1);
 	if (!chosen.root)
 		chosen.root = "/workspace";

@@ -67,10 +67,10 @@ static void put_entry(const char *name, const struct stat *stat)
 	char line[LINE_BYTES], mode[11], day[32] = "";
 	time_t now = time(NULL), changed = stat->st_mtime;
 	int is_recent = changed <= now && now - changed < HALF_A_YEAR;
-	struct tm *parts = localtime(&changed);
+	struct tm parts;
 
-	if (parts)
-		strftime(day, sizeof day, is_recent ? "%b %e %H:%M" : "%b %e  %Y", parts);
+	if (localtime_r(&changed, &parts))
+		strftime(day, sizeof day, is_recent ? "%b %e %H:%M" : "%b %e  %Y", &parts);
 	spell_mode(stat->st_mode, mode);
 	put_word(name);
 	snprintf(line, sizeof line, "%s %3u %-8u %-8u %8llu %s %s", mode, (unsigned)stat->st_nlink,

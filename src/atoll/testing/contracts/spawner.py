@@ -20,6 +20,14 @@ USUAL_PIPE_BYTES = 64 * 1024
 WIDE_PIPE_BYTES = 256 * 1024
 OF_THE_C_LIBRARY = 1 << 31 | 1 << 32
 """Signals 32 and 33 (nptl(7)): no program can set them, and some parents (make) ignore them."""
+SFTP_WRITE = "".join(
+    (
+        r"\0\0\0\5\1\0\0\0\3",
+        r"\0\0\0\25\3\0\0\0\1\0\0\0\4sent\0\0\0\12\0\0\0\0",
+        r"\0\0\0\42\6\0\0\0\2\0\0\0\10\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\5hello",
+    )
+)
+"""Three messages of SFTP, as `printf` takes them: the version, opening `sent`, writing `hello`."""
 
 
 async def until_named(spawner: Spawner, command: str) -> Leftovers:
@@ -344,6 +352,11 @@ class SpawnerContract:
     async def test_tool_runs_on_the_workspace(self, spawner: Spawner) -> None:
         end, text = await run(spawner, *spawner.tool("stat", "--", "."))
         assert (end.code, text[:2]) == (0, b"d ")
+
+    async def test_sftp_writes_in_the_workspace(self, spawner: Spawner, inside: str) -> None:
+        script = f"printf '{SFTP_WRITE}' | \"$@\" > answers && cat sent"
+        end, text = await run(spawner, "sh", "-c", script, "sh", *spawner.tool("sftp"), cwd=inside)
+        assert (end.code, text) == (0, b"hello")
 
     async def test_close_ends_everything_inside(self, spawner: Spawner) -> None:
         script = "(setsid sh -c 'trap \"\" HUP TERM INT; echo ready; sleep 1000; :' &); sleep 1000"

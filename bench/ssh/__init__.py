@@ -1,0 +1,1 @@
+"""Benchmarks of getting in by SSH."""
