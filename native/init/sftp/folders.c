@@ -79,17 +79,38 @@ static void put_entry(const char *name, const struct stat *stat)
 	put_attributes(stat);
 }
 
+/* A root is shown as it is, -1 when it is not there; what leads on says nothing of itself. */
+static int describe_part(const char *leading, const char *name, struct stat *stat)
+{
+	char path[PLACE_ROOM + 256];
+	struct place place;
+	int fd;
+
+	snprintf(path, sizeof path, "%s/%s", leading, name);
+	if (find_place(path, &place) < 0)
+		return -1;
+	if (place.leads)
+		return describe_leading(stat), 0;
+	fd = open_place(&place, O_PATH, 0);
+	return fd < 0 ? -1 : close_after(fd, fstat(fd, stat));
+}
+
+/* 1 with the next name that leads to a root, 0 at the end. */
+static int next_leading(struct handle *handle, char name[256], struct stat *stat)
+{
+	while ((handle->next = next_part(handle->leading, handle->next, name)) < MAX_ROOTS + 1)
+		if (describe_part(handle->leading, name, stat) == 0)
+			return 1;
+	return 0;
+}
+
 /* 1 with the next entry, 0 at the end, -1 with errno. */
 static int next_entry(struct handle *handle, char name[256], struct stat *stat)
 {
 	struct dirent *each;
 
-	if (handle->leading) {
-		int next = next_part(handle->leading, handle->next, name);
-		describe_leading(stat);
-		handle->next = next < 0 ? MAX_ROOTS : next;
-		return next >= 0;
-	}
+	if (handle->leading)
+		return next_leading(handle, name, stat);
 	while ((errno = 0, each = readdir(handle->entries))) {
 		if (!strcmp(each->d_name, ".") || !strcmp(each->d_name, ".."))
 			continue;

@@ -186,7 +186,8 @@ int open_folder_of(const struct place *place, const char **name)
 	return fd < 0 ? outside() : fd;
 }
 
-/* The next part below a path that leads to roots, each once. Returns where to go on, -1 at the end. */
+/* The next part below a path that leads to roots, each once. Returns where to go on, which is beyond
+ * MAX_ROOTS at the end. */
 int next_part(const char *path, int from, char name[256])
 {
 	size_t length = strcmp(path, "/") != 0 ? strlen(path) : 0;
@@ -208,7 +209,7 @@ int next_part(const char *path, int from, char name[256])
 		name[size] = 0;
 		return i + 1;
 	}
-	return -1;
+	return MAX_ROOTS + 1;
 }
 
 /* Where a descriptor leads, by the kernel's word; -1 where it tells nobody. */

@@ -2,6 +2,8 @@
 
 import os
 import random
+import socket
+import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -74,6 +76,30 @@ def test_end_is_heard_and_nobody_need_listen(server: Server) -> None:
     client.input.close()
     with client.process as process:
         assert process.wait(60) == 0
+
+
+def test_pipes_that_never_wait_are_waited_for(server: Server, work: Path) -> None:
+    """A parent may have given away descriptors that answer EAGAIN."""
+    data = os.urandom(1 << 20)
+    (work / "file").write_bytes(data)
+    opens = text(bytes([Ask.OPEN]) + number(1) + text(b"file") + number(READS) + number(0))
+    reads = [
+        text(bytes([Ask.READ]) + number(at) + HANDLES[0] + long(at) + number(1 << 18))
+        for at in range(0, len(data), 1 << 18)
+    ]
+    mine, theirs = socket.socketpair()
+    with mine, theirs:
+        theirs.setblocking(False)
+        end = theirs.fileno()
+        with subprocess.Popen(server(), stdin=end, stdout=end) as process:
+            theirs.close()
+            mine.sendall(text(b"\x01" + number(3)) + opens + b"".join(reads))
+            mine.shutdown(socket.SHUT_WR)
+            with mine.makefile("rb") as output:
+                answers = Fields(output.read())
+            assert process.wait(60) == 0
+    assert [answers.text()[0] for _ in range(2)] == [Reply.VERSION, Reply.HANDLE]
+    assert b"".join(answers.text()[9:] for _ in reads) == data and not answers.data
 
 
 def test_unknown_requests_are_told_apart(sftp: SftpClient) -> None:
