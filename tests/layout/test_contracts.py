@@ -20,6 +20,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SOURCE = ROOT / "src" / "atoll"
 PARTS = {
     "Channel": "RuntimeClients",
+    "ExecPipe": "RuntimeClients",
     "Closable": "Extension",
     "DiskImage": "DiskImages",
     "DiskImageDraft": "DiskImages",
@@ -57,7 +58,7 @@ TESTED_AT_HOME = {"Store", "Records"} | ROWS
 """The store and its rows: Atoll has the one adapter, whose tests have the suite."""
 OUTSIDE_PORTS = {"Conversation", "Transcript"}
 """Protocols of `domain.agents` that authors implement."""
-HANDED_OUT = {"FakeChannel", "FakeKeptDraft"}
+HANDED_OUT = {"FakeChannel", "FakeKeptDraft", "FakePipe"}
 """Fakes that another one hands out."""
 WITH_DASHBOARDS = {"documents"}
 """Modules whose rows are checked with those of dashboards."""

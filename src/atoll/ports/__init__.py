@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from atoll.ports.metadata import MetadataFiles
     from atoll.ports.runtime import (
         Channel,
+        ExecPipe,
         HandoverLink,
         RuntimeClient,
         RuntimeClients,
@@ -53,6 +54,7 @@ __all__ = [
     "EndReasons",
     "Ended",
     "EventQuery",
+    "ExecPipe",
     "Exit",
     "Extension",
     "Handle",
@@ -97,6 +99,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "Clock": "clock",
         "Ended": "extension",
         "EventQuery": "store.events",
+        "ExecPipe": "runtime",
         "Exit": "spawner",
         "Extension": "extension",
         "Handle": "extension",

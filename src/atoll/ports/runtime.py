@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 
 from atoll.ports.extension import Reachability
 from atoll.wire.contract.call import RuntimeCall
+from atoll.wire.contract.exec_pipe import OutputEnd, PipeBody, ProgramExit, Stream
 
 T = TypeVar("T")
 
@@ -42,6 +43,53 @@ class Channel(Protocol):
     @property
     def close_code(self) -> int | None:
         """The peer's close code once closed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Bytes of a program's stdout or stderr."""
+
+    stream: Stream
+    data: bytes
+
+
+PipeEvent = Output | OutputEnd | ProgramExit
+"""An event of a pipe: output in its order, the end of each output, and at last the exit."""
+
+
+class ExecPipe(Protocol):
+    """A running program by its three streams. One task reads and another writes: who writes alone
+    waits for ever once the program took a window of bytes."""
+
+    @property
+    def exec_id(self) -> str:
+        """The program's id in the journal."""
+        ...
+
+    def __aiter__(self) -> AsyncIterator[PipeEvent]:
+        """Yield events until the exit. The program waits while nobody reads. Raises `Unavailable`
+        when the connection ends before the exit, and the error that broke the pipe off."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Write to stdin, as fast as the program reads. Bytes that it will not read are dropped.
+        Raises `Conflict` after `write_eof` or the exit, `Unavailable` when the connection is gone.
+        """
+        ...
+
+    async def write_eof(self) -> None:
+        """End stdin. Idempotent; raises `Unavailable` when the connection is gone."""
+        ...
+
+    async def signal(self, name: str) -> None:
+        """Signal the program's process group, by a name such as `TERM`. Raises `Invalid` for one
+        that is not in `wire.contract.exec_pipe.SIGNALS`, `Unavailable` when the connection is
+        gone."""
+        ...
+
+    async def close(self) -> None:
+        """Leave: a program that still runs is hung up. Idempotent."""
         ...
 
 
@@ -90,6 +138,11 @@ class RuntimeClient(Protocol):
         self, path: str, query: tuple[tuple[str, str], ...] = ()
     ) -> AbstractAsyncContextManager[Channel]:
         """Open a WebSocket."""
+        ...
+
+    def pipe(self, body: PipeBody) -> AbstractAsyncContextManager[ExecPipe]:
+        """Start a program by its streams; leaving the context hangs it up, unless it has ended.
+        Raises the error for which the runtime refuses it."""
         ...
 
     def request_handover(

@@ -54,6 +54,11 @@ class PassThrough:
 MakeStage = Callable[[], Stage]
 
 
+def next_tick(now: float) -> float:
+    """Return the time of the next tick, in seconds of the loop's clock."""
+    return (math.floor(now / TICK_SECONDS) + 1) * TICK_SECONDS
+
+
 class Flow:
     """A stage with its clock: what comes out of it is given to `onward`, never empty."""
 
@@ -69,8 +74,7 @@ class Flow:
         self._pass(self._stage.feed(data))
         if self._timer is None and self._stage.waiting:
             loop = asyncio.get_running_loop()
-            ticks = math.floor(loop.time() / TICK_SECONDS) + 1
-            self._timer = loop.call_at(ticks * TICK_SECONDS, self._tick)
+            self._timer = loop.call_at(next_tick(loop.time()), self._tick)
 
     def end(self) -> None:
         """End the stream and pass on what was held."""

@@ -8,13 +8,15 @@ import pytest
 from aiohttp import web
 
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients, Settings
-from atoll.domain.errors import Failed, Invalid, NoConnection, Unavailable
+from atoll.domain.errors import Conflict, Failed, Invalid, NoConnection, Unavailable
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import Reachability
 from atoll.testing import FakeRuntimes, RuntimeClientsContract
 from atoll.testing.fakes.runtime import WorkerInMemory
 from atoll.wire.contract.call import RuntimeCall, bytes_call
+from atoll.wire.contract.exec_pipe import PipeBody
 from atoll.wire.words.walls import IsolationLevel
+from tests.runtime.stage import runtime
 from tests.runtime.workers.stage import served
 from tests.surfaces.http.world import ScriptedRuntime, runtime_on, short_folder
 
@@ -232,8 +234,21 @@ class TestHttpRuntimeClients(RuntimeClientsContract):
             yield _reach(worker.rt.socket_path)
 
     @pytest.fixture
+    async def running(self) -> AsyncIterator[Reachability]:
+        async with runtime() as rt:
+            yield _reach(rt.socket_path)
+
+    @pytest.fixture
     def dead(self) -> Reachability:
         return _reach(Path("/nonexistent/s"))
+
+    async def test_runtime_that_knows_no_pipes_says_so(
+        self, clients: HttpRuntimeClients, living: Reachability
+    ) -> None:
+        with pytest.raises(Conflict) as refused:
+            async with clients.client(living).pipe(PipeBody(argv=["cat"])):
+                pass
+        assert refused.value.code == "runtime_outdated"
 
 
 class TestFakeRuntimes(RuntimeClientsContract):
@@ -248,6 +263,10 @@ class TestFakeRuntimes(RuntimeClientsContract):
     @pytest.fixture
     def working(self, clients: FakeRuntimes) -> Reachability:
         clients.workers["w1"] = WorkerInMemory()
+        return _reach(Path("/fake/s"))
+
+    @pytest.fixture
+    def running(self) -> Reachability:
         return _reach(Path("/fake/s"))
 
     @pytest.fixture

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator
 from contextlib import (
     AbstractAsyncContextManager,
+    AsyncExitStack,
     asynccontextmanager,
     contextmanager,
     nullcontext,
@@ -20,6 +21,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
+from atoll.adapters.runtimes.channel_pipe import ChannelPipe, start_program
 from atoll.adapters.runtimes.correlation import correlation_headers
 from atoll.adapters.runtimes.unix_handover import UnixHandoverLink, unix_handover_link
 from atoll.adapters.runtimes.ws_channel import WsChannel
@@ -36,6 +38,8 @@ from atoll.domain.errors import (
 from atoll.ports.extension import Reachability
 from atoll.ports.runtime import Channel, RuntimeClient, RuntimeStream
 from atoll.wire.contract.call import Query, RuntimeCall
+from atoll.wire.contract.exec_pipe import PATH as PIPE_PATH
+from atoll.wire.contract.exec_pipe import PipeBody
 from atoll.wire.contract.journal import CODE_HEADER, FALLING_ASLEEP
 from atoll.wire.http.unreadable import UNREADABLE
 
@@ -200,6 +204,20 @@ class _HttpRuntimeClient:
                 yield channel
             finally:
                 await channel.close()
+
+    @asynccontextmanager
+    async def pipe(self, body: PipeBody) -> AsyncIterator[ChannelPipe]:
+        """Start a program by its streams. Raises the error for which the runtime refuses it."""
+        async with AsyncExitStack() as stack:
+            try:
+                channel = await stack.enter_async_context(self._attach(PIPE_PATH, ()))
+            except NotFound as error:
+                raise Conflict(
+                    "the sandbox's runtime is older than this server and knows no pipes; stop and "
+                    "start the sandbox",
+                    code="runtime_outdated",
+                ) from error
+            yield await start_program(channel, body)
 
     def request_handover(
         self, path: str, query: Query = ()

@@ -14,6 +14,7 @@ from atoll.domain.errors import Unauthenticated
 from atoll.runtime.api.agents import routes as agent_routes
 from atoll.runtime.api.announced_end import is_noted, is_use
 from atoll.runtime.api.approvals import routes as ask_routes
+from atoll.runtime.api.exec_pipe import routes as exec_pipe_routes
 from atoll.runtime.api.execs import routes as exec_routes
 from atoll.runtime.api.files import routes as file_routes
 from atoll.runtime.api.parts import Parts, parts_of
@@ -49,6 +50,7 @@ def build(*, token: str | None) -> web.Application:
         worker_routes,
         terminal_routes,
         reading_routes,
+        exec_pipe_routes,
         exec_routes,
         file_routes,
         policy_routes,

@@ -7,8 +7,8 @@ so that a client that lost its connection still learns the end.
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 from atoll.domain.errors import LimitReached, NotFound
@@ -19,11 +19,13 @@ from atoll.runtime.clock import timestamp
 from atoll.runtime.execs.discards import Discards
 from atoll.runtime.execs.exec import Exec
 from atoll.runtime.execs.feed import Feed
+from atoll.runtime.execs.piped import PipedExec
 from atoll.runtime.execs.record import ExecSpec
 from atoll.runtime.journal.journal import Journal
 from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.tasks import Tasks
 from atoll.wire.contract.policy import Policy
+from atoll.wire.contract.terminals import End
 
 MAX_RUNNING = 64
 KEPT_FINISHED = 100
@@ -33,7 +35,8 @@ KEPT_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ExecRequest:
-    """A program somebody wants run; None takes the sandbox's own."""
+    """A program somebody wants run; None takes the sandbox's own. With `tool` the `argv` are a mode
+    of init's and its arguments."""
 
     argv: tuple[str, ...]
     cwd: str | None
@@ -46,6 +49,7 @@ class ExecRequest:
     unrecorded: bool = False
     clean_env: bool = False
     actor: str | None = None
+    tool: bool = False
 
 
 @dataclass(slots=True)
@@ -80,6 +84,7 @@ class Execs:
         self._journal = journal
         self._tasks = tasks
         self._execs: dict[ExecId, Exec] = {}
+        self._piped: dict[ExecId, PipedExec] = {}
         self._finished: dict[ExecId, asyncio.TimerHandle] = {}
         self._starting = 0
         self._discards = Discards()
@@ -88,17 +93,16 @@ class Execs:
     @property
     def running(self) -> int:
         """Number of programs that have not ended."""
-        return len(self._execs) - len(self._finished)
+        return len(self._execs) - len(self._finished) + len(self._piped)
 
     @property
     def in_use(self) -> bool:
         """True while a program runs that somebody asked for."""
-        return any(not command.spec.unrecorded for command in self._running_execs())
+        return any(not spec.unrecorded for spec in self._running_specs())
 
-    def _running_execs(self) -> list[Exec]:
-        return [
-            command for command in self._execs.values() if command.spec.id not in self._finished
-        ]
+    def _running_specs(self) -> list[ExecSpec]:
+        running = (each.spec for each in self._execs.values() if each.spec.id not in self._finished)
+        return [*running, *(each.spec for each in self._piped.values())]
 
     def apply(self, policy: Policy) -> None:
         """Give what is started from now on the policy's variables."""
@@ -117,19 +121,8 @@ class Execs:
 
     async def start(self, request: ExecRequest) -> Exec:
         """Start a program. Raises `Invalid`, `LimitReached`, `Unavailable`."""
-        # What the control plane itself runs has a place beside programs of people and agents.
-        same = [
-            command for command in self._running_execs() if command.spec.own == request.clean_env
-        ]
-        if len(same) + self._starting >= MAX_RUNNING:
-            raise LimitReached(f"{MAX_RUNNING} execs run in this sandbox; wait for one to end")
         spec = self._spec(request)
-        self._starting += 1
-        try:
-            process, pipes = await self._spawn(spec)
-        finally:
-            self._starting -= 1
-        stdin, stdout, stderr = pipes.outside
+        process, (stdin, stdout, stderr) = await self._begin(spec)
         started = Exec(
             spec,
             process,
@@ -143,6 +136,25 @@ class Execs:
             self._journal.append("exec.started", _payload(spec))
         self._tasks.spawn(self._follow(started), f"exec {spec.id}")
         return started
+
+    @asynccontextmanager
+    async def pipe(self, request: ExecRequest) -> AsyncIterator[PipedExec]:
+        """Start a program whose streams are the caller's while in the context; one that still runs
+        is hung up on leaving. It is not among `all`. Raises as `start`."""
+        spec = self._spec(request)
+        process, fds = await self._begin(spec)
+        piped = PipedExec(
+            spec, process, fds, discards=self._discards, make_stage=self._stages(request)
+        )
+        self._piped[spec.id] = piped
+        if not spec.unrecorded:
+            self._journal.append("exec.started", _payload(spec))
+        self._tasks.spawn(self._follow_piped(piped), f"exec {spec.id}")
+        self._tasks.spawn(piped.hang_up(), f"hang-up of exec {spec.id}")
+        try:
+            yield piped
+        finally:
+            piped.detach()
 
     async def forget(self, exec_id: str) -> None:
         """Remove the exec. If it runs, it is killed with its process tree; processes that an ended
@@ -167,19 +179,30 @@ class Execs:
             timer.cancel()
         for each in self._execs.values():
             each.close()
+        for piped in self._piped.values():
+            piped.detach()
         self._discards.close()
 
     async def _follow(self, started: Exec) -> None:
         """Wait for the end of an exec, then keep it for a while."""
         end = await started.run()
         spec = started.spec
-        if not spec.unrecorded:
-            self._journal.append("exec.exited", {**_payload(spec), "exit": end.words()})
-        self._on_end()
+        self._note_end(spec, end)
         if spec.id not in self._execs:
             return
         self._finished[spec.id] = self._loop.call_later(KEPT_SECONDS, self._drop, spec.id)
         self._trim()
+
+    async def _follow_piped(self, piped: PipedExec) -> None:
+        """Wait for the end of a program, and of its connection: until then it counts as running."""
+        self._note_end(piped.spec, await piped.run())
+        await piped.detached()
+        del self._piped[piped.spec.id]
+
+    def _note_end(self, spec: ExecSpec, end: End) -> None:
+        if not spec.unrecorded:
+            self._journal.append("exec.exited", {**_payload(spec), "exit": end.words()})
+        self._on_end()
 
     def _trim(self) -> None:
         """Forget the oldest finished ones beyond the bounds; the newest always stays."""
@@ -199,7 +222,20 @@ class Execs:
         if command is not None:
             command.close()
 
-    async def _spawn(self, spec: ExecSpec) -> tuple[Process, _Pipes]:
+    async def _begin(self, spec: ExecSpec) -> tuple[Process, tuple[int, int, int]]:
+        """Start a program; return our ends of its streams. Raises `LimitReached` when too many
+        run."""
+        # What the control plane itself runs has a place beside programs of people and agents.
+        same = [each for each in self._running_specs() if each.own == spec.own]
+        if len(same) + self._starting >= MAX_RUNNING:
+            raise LimitReached(f"{MAX_RUNNING} execs run in this sandbox; wait for one to end")
+        self._starting += 1
+        try:
+            return await self._spawn(spec)
+        finally:
+            self._starting -= 1
+
+    async def _spawn(self, spec: ExecSpec) -> tuple[Process, tuple[int, int, int]]:
         with _pipes() as pipes:
             stdin, stdout, stderr = pipes.inside
             wanted = ProcessSpec(
@@ -210,17 +246,21 @@ class Execs:
                 stdout=stdout,
                 stderr=stderr,
             )
-            return await self._spawner.spawn(wanted), pipes
+            return await self._spawner.spawn(wanted), pipes.outside
+
+    def _stages(self, request: ExecRequest) -> MakeStage:
+        """Return the transform of a program's output; that of a tool is never rewritten."""
+        return PassThrough if request.tool else self._make_stage
 
     def _base_env(self, request: ExecRequest) -> dict[str, str]:
-        if request.clean_env:
+        if request.clean_env or request.tool:
             return own_environment(self._env, self._policy_env)
         return {**self._env, **self._policy_env}
 
     def _spec(self, request: ExecRequest) -> ExecSpec:
         return ExecSpec(
             id=ExecId(spell("x", os.urandom(ID_ENTROPY_BYTES))),
-            argv=request.argv,
+            argv=self._spawner.tool(*request.argv) if request.tool else request.argv,
             cwd=request.cwd or self._cwd,
             env=tuple({**self._base_env(request), **request.env}.items()),
             stdin=request.stdin,

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Callable
 
 from atoll.domain.errors import Conflict
 
@@ -9,11 +10,13 @@ MAX_WAITING_BYTES = 256 * 1024
 
 
 class Feed:
-    """Writer of a pipe, whose write end it owns."""
+    """Writer of a pipe, whose write end it owns. `taken` is called with how many bytes more the
+    program took, or will never take."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, *, taken: Callable[[int], None] = lambda count: None) -> None:
         os.set_blocking(fd, False)
         self._fd = fd
+        self._taken = taken
         self._loop = asyncio.get_running_loop()
         self._waiting = bytearray()
         self._closing = False
@@ -28,9 +31,10 @@ class Feed:
             raise Conflict("the program's input is closed", code="input_closed")
         self.put(data)
 
-    def put(self, data: bytes) -> None:
-        """Take `data` without waiting: for input bounded by its request."""
+    def put(self, data: bytes | memoryview) -> None:
+        """Take `data` without waiting: for input that is bounded elsewhere."""
         if not data or self._fd < 0:
+            self._taken(len(data))
             return
         idle = not self._waiting
         self._waiting += data
@@ -50,8 +54,11 @@ class Feed:
             self._loop.remove_writer(self._fd)
             os.close(self._fd)
             self._fd = -1
+        left = len(self._waiting)
         self._waiting.clear()
         self._mark()
+        if left:
+            self._taken(left)
 
     def _pump(self) -> None:
         try:
@@ -63,6 +70,7 @@ class Feed:
             return
         del self._waiting[:count]
         self._mark()
+        self._taken(count)
         if not self._waiting:
             self._loop.remove_writer(self._fd)
             if self._closing:

@@ -14,7 +14,7 @@ from atoll.domain.errors import AtollError, Conflict, NoConnection, Unavailable
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox, keeps_files
 from atoll.domain.sandboxes.task_queue import is_queued
-from atoll.ports import Channel, HandoverLink, RuntimeClient, RuntimeStream
+from atoll.ports import Channel, ExecPipe, HandoverLink, RuntimeClient, RuntimeStream
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.directory import SandboxLookup
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
@@ -24,6 +24,7 @@ from atoll.services.sandboxes.reconciler import Reconciler
 from atoll.services.sandboxes.remote_maintenance import RemoteMaintenance
 from atoll.services.sandboxes.sleep.sleepers import Sleepers
 from atoll.wire.contract.call import Query, RuntimeCall
+from atoll.wire.contract.exec_pipe import PipeBody
 from atoll.wire.contract.journal import FALLING_ASLEEP
 from atoll.wire.words.sandboxes import State
 
@@ -96,20 +97,33 @@ class SandboxClient:
             try:
                 channel = await stack.enter_async_context(self._client.attach(path, query))
             except Unavailable as error:
-                channel = await stack.enter_async_context(await self._reopen(error, path, query))
+                client = await self._reconnect(error)
+                channel = await stack.enter_async_context(client.attach(path, query))
             except Conflict as error:
                 client = await self._next(error)
                 channel = await stack.enter_async_context(client.attach(path, query))
             yield channel
 
-    async def _reopen(
-        self, error: Unavailable, path: str, query: Query
-    ) -> AbstractAsyncContextManager[Channel]:
-        """Return a WebSocket of the next runtime, where the sandbox sleeps or wakes. Raises
+    @asynccontextmanager
+    async def pipe(self, body: PipeBody) -> AsyncIterator[ExecPipe]:
+        """Start a program by its streams; opened again as by `attach`."""
+        async with AsyncExitStack() as stack:
+            try:
+                pipe = await stack.enter_async_context(self._client.pipe(body))
+            except NoConnection as error:
+                client = await self._reconnect(error)
+                pipe = await stack.enter_async_context(client.pipe(body))
+            except Conflict as error:
+                client = await self._next(error)
+                pipe = await stack.enter_async_context(client.pipe(body))
+            yield pipe
+
+    async def _reconnect(self, error: Unavailable) -> RuntimeClient:
+        """Return the client of the next runtime, where the sandbox sleeps or wakes. Raises
         `Conflict` when it ended, the error when it still runs."""
         now = await self._look()
         if self._again is not None and (now.asleep or now.waking):
-            return (await self._again()).attach(path, query)
+            return await self._again()
         if now.state not in RUNNING and _has_ended(self._before, now):
             raise _conflict(now) from error
         raise error

@@ -2,8 +2,9 @@
 
 Subclass `RuntimeClientsContract` in a test module. Fixtures: `clients`; `living`, the address of a
 runtime that answers `GET /health` with 200 and whose terminal at `TERMINAL` sends each frame back;
-`working`, the address of a runtime whose worker `w1` answers `test/ping` and is new; `dead`, the
-address of a runtime that does not answer, asked for in tests of its own.
+`working`, the address of a runtime whose worker `w1` answers `test/ping` and is new; `running`, the
+address of a runtime that runs `cat`; `dead`, the address of a runtime that does not answer, asked
+for in tests of its own.
 """
 
 import asyncio
@@ -13,8 +14,10 @@ import pytest
 
 from atoll.domain.errors import Conflict, Failed, Invalid, NotFound, Unavailable
 from atoll.ports.extension import Reachability
-from atoll.ports.runtime import RuntimeClient, RuntimeClients
+from atoll.ports.runtime import Output, RuntimeClient, RuntimeClients
 from atoll.wire.contract.call import PathId, bytes_call, json_call
+from atoll.wire.contract.exec_pipe import OutputEnd, PipeBody, ProgramExit
+from atoll.wire.contract.terminals import End
 from atoll.wire.contract.workers import (
     WorkerRequestBody,
     acknowledge_spool,
@@ -135,6 +138,64 @@ class RuntimeClientsContract:
                 await channel.send(b"late")
             _ = [frame async for frame in channel]
 
+    async def test_pipe_gives_what_the_program_wrote_and_its_end(
+        self, clients: RuntimeClients, running: Reachability
+    ) -> None:
+        data = bytes(range(256)) * 4096
+        async with (
+            asyncio.timeout(PATIENCE_SECONDS),
+            clients.client(running).pipe(PipeBody(argv=["cat"])) as pipe,
+        ):
+            assert pipe.exec_id
+            await pipe.write(data[:-1])
+            await pipe.write(data[-1:])
+            await pipe.write_eof()
+            await pipe.write_eof()
+            with pytest.raises(Conflict):
+                await pipe.write(b"late")
+            events = [event async for event in pipe]
+        output = [event.data for event in events if isinstance(event, Output)]
+        assert b"".join(output) == data
+        assert events[-1] == ProgramExit(End(code=0))
+        assert {OutputEnd("stdout"), OutputEnd("stderr")} == {
+            event for event in events if isinstance(event, OutputEnd)
+        }
+
+    async def test_signal_ends_a_piped_program(
+        self, clients: RuntimeClients, running: Reachability
+    ) -> None:
+        async with (
+            asyncio.timeout(PATIENCE_SECONDS),
+            clients.client(running).pipe(PipeBody(argv=["cat"])) as pipe,
+        ):
+            with pytest.raises(Invalid):
+                await pipe.signal("KITTEN")
+            await pipe.signal("TERM")
+            events = [event async for event in pipe]
+        assert events[-1] == ProgramExit(End(signal="TERM"))
+
+    async def test_pipe_that_was_closed_ends(
+        self, clients: RuntimeClients, running: Reachability
+    ) -> None:
+        async with (
+            asyncio.timeout(PATIENCE_SECONDS),
+            clients.client(running).pipe(PipeBody(argv=["cat"])) as pipe,
+        ):
+            await pipe.close()
+            await pipe.close()
+            with pytest.raises(Unavailable):
+                await pipe.write(b"late")
+            with pytest.raises(Unavailable):
+                _ = [event async for event in pipe]
+
+    @pytest.mark.parametrize("body", [PipeBody(), PipeBody(argv=["cat"], shell="cat")])
+    async def test_pipe_that_says_nothing_to_run_is_refused(
+        self, clients: RuntimeClients, running: Reachability, body: PipeBody
+    ) -> None:
+        with pytest.raises(Invalid):
+            async with clients.client(running).pipe(body):
+                pass
+
     async def test_request_of_a_worker_has_one_receipt_which_its_spool_holds(
         self, clients: RuntimeClients, working: Reachability
     ) -> None:
@@ -183,4 +244,7 @@ async def _assert_unavailable(client: RuntimeClient) -> None:
             pass
     with pytest.raises(Unavailable):
         async with client.attach(TERMINAL):
+            pass
+    with pytest.raises(Unavailable):
+        async with client.pipe(PipeBody(argv=["cat"])):
             pass

@@ -13,10 +13,21 @@ from atoll.domain.agents.registry import canonical_name
 from atoll.domain.errors import Conflict, Invalid, NotFound, Unavailable
 from atoll.domain.wall.probe import PROBE
 from atoll.ports.extension import Reachability
-from atoll.ports.runtime import Channel, HandoverLink, RuntimeClient, RuntimeStream
+from atoll.ports.runtime import (
+    Channel,
+    ExecPipe,
+    HandoverLink,
+    Output,
+    PipeEvent,
+    RuntimeClient,
+    RuntimeStream,
+)
 from atoll.services.provisioning.inside_agents import LOOK
 from atoll.services.provisioning.seeds import SEED
 from atoll.wire.contract.call import Query, RuntimeCall
+from atoll.wire.contract.exec_pipe import PATH as PIPE_PATH
+from atoll.wire.contract.exec_pipe import SIGNALS, OutputEnd, PipeBody, ProgramExit, Stream
+from atoll.wire.contract.terminals import End
 
 T = TypeVar("T")
 
@@ -68,6 +79,59 @@ class FakeChannel:
             self._frames.put_nowait(None)
 
 
+class FakePipe:
+    """A `ports.runtime.ExecPipe` to a program that writes what it reads, as `cat` does. A signal
+    ends it."""
+
+    exec_id = "x_fake"
+
+    def __init__(self) -> None:
+        self._events: asyncio.Queue[PipeEvent | None] = asyncio.Queue()
+        self._over = self._left = False
+
+    async def __aiter__(self) -> AsyncIterator[PipeEvent]:
+        """See the port."""
+        while (event := await self._events.get()) is not None:
+            yield event
+            if isinstance(event, ProgramExit):
+                return
+        raise Unavailable("The pipe is closed.")
+
+    async def write(self, data: bytes) -> None:
+        """See the port."""
+        self._check()
+        if self._over:
+            raise Conflict("The program's input is closed.", code="input_closed")
+        self._events.put_nowait(Output(Stream.STDOUT, data))
+
+    async def write_eof(self) -> None:
+        """See the port."""
+        self._check()
+        self._exit(End(code=0))
+
+    async def signal(self, name: str) -> None:
+        """See the port."""
+        if name not in SIGNALS:
+            raise Invalid(f"{name!r} is no signal.", field="signal")
+        self._check()
+        self._exit(End(signal=name))
+
+    async def close(self) -> None:
+        """See the port."""
+        self._left = True
+        self._events.put_nowait(None)
+
+    def _check(self) -> None:
+        if self._left:
+            raise Unavailable("The pipe is closed.")
+
+    def _exit(self, end: End) -> None:
+        if not self._over:
+            self._over = True
+            for event in (OutputEnd("stdout"), OutputEnd("stderr"), ProgramExit(end)):
+                self._events.put_nowait(event)
+
+
 class WorkerInMemory:
     """A worker without an agent: each request is answered at once with its own params."""
 
@@ -109,13 +173,15 @@ class FakeRuntimes:
 
     `answers` holds status and document by method and path; the health and the journal are answered
     of themselves, and anything else is not found. `terminals` names the paths that can be attached
-    to. `calls` lists the requests. `gate`, when set, holds back every answer until a test sets the
+    to; whatever a pipe runs is a `FakePipe`, and `pipes` lists what was run. `calls` lists the
+    requests. `gate`, when set, holds back every answer until a test sets the
     event. Nothing answers while `down`. `health` is what the health says besides, and `wall` the
     answer to a probe of the wall. `workers` are served by id. `programs` are the agents whose
     programs are inside: no other starts.
     """
 
     calls: list[RuntimeCall[Any]] = field(default_factory=list)
+    pipes: list[PipeBody] = field(default_factory=list)
     answers: dict[tuple[str, str], tuple[int, object]] = field(default_factory=dict)
     journal: list[dict[str, object]] = field(default_factory=list)
     terminals: set[str] = field(default_factory=set)
@@ -169,6 +235,19 @@ class FakeRuntimes:
             yield channel
         finally:
             await channel.close()
+
+    @asynccontextmanager
+    async def pipe(self, body: PipeBody) -> AsyncIterator[ExecPipe]:
+        """See the port."""
+        self._check(PIPE_PATH)
+        if [body.argv, body.shell, body.tool].count(None) != 2:
+            raise Invalid("Give one of argv, shell and tool.", field="argv")
+        pipe = FakePipe()
+        self.pipes.append(body)
+        try:
+            yield pipe
+        finally:
+            await pipe.close()
 
     @asynccontextmanager
     async def request_handover(
