@@ -22,9 +22,10 @@ from atoll.services.policies.policies import ComposedPolicy, Policies
 from atoll.services.policies.policy_push import AT_ONCE, PATIENCE_SECONDS
 from atoll.services.policies.settings import PolicySettings
 from atoll.services.secrets import SetSecret
+from atoll.services.ssh.authority import SshAuthority
 from atoll.services.webhooks.posting import WebhookPosting
 from atoll.services.webhooks.webhooks import Webhooks
-from atoll.testing import FakeWebhookSender
+from atoll.testing import FakeSshSigner, FakeWebhookSender
 from atoll.testing.samples import NOW
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.policy import (
@@ -411,6 +412,17 @@ async def test_master_key_turns_over() -> None:
         await s.ready()
         assert policies(s)[0].providers[0].value == KEY
         assert "vault.rotated" in [e.event_type for e in await s.events.list(LOCAL_PERSON)]
+
+
+async def test_ssh_keys_of_the_installation_outlive_the_master_key() -> None:
+    async with scene() as s:
+        authority = SshAuthority(s.ground, s.vault, FakeSshSigner())
+        before, public = await authority.host(), await authority.public()
+        assert (await s.secrets.rotate_master(LOCAL_PERSON)).retired == 1
+        again = SshAuthority(s.ground, s.vault, FakeSshSigner())
+        after = await again.host()
+        assert (after.private, after.public) == (before.private, before.public)
+        assert await again.public() == public
 
 
 async def test_master_key_does_not_turn_over_a_value_it_cannot_open() -> None:

@@ -1,4 +1,5 @@
-"""The TokenSigner and AuditSigner ports: signatures of tokens, and of the audit log's checkpoints.
+"""The TokenSigner, AuditSigner and SshSigner ports: signatures of tokens, of the audit log's
+checkpoints, and of SSH certificates.
 
 A signer decides nothing about claims: what a payload says and whether it holds is the domain's.
 Calls are short computations and do not wait.
@@ -49,4 +50,30 @@ class AuditSigner(Protocol):
 
     def signed(self, data: bytes, signature: str) -> bool:
         """Report whether `signature` is this key's for `data`; False for what is no signature."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SshKeyPair:
+    """A new key pair (Ed25519): the private half as a file of OpenSSH (PEM), the public one as a
+    line without a comment."""
+
+    private: str = field(repr=False)
+    public: str
+
+
+class SshSigner(Protocol):
+    """Signatures of SSH certificates. No message ever holds a key."""
+
+    def make(self) -> SshKeyPair:
+        """Return a new key pair."""
+        ...
+
+    def sign(self, private: str, data: bytes) -> bytes:
+        """Return the signature of `data`: 64 bytes. Raises `Failed` when the key cannot be used."""
+        ...
+
+    def signed(self, public: str, data: bytes, signature: bytes) -> bool:
+        """Report whether `signature` is that of this key for `data`; False for what is no
+        signature."""
         ...

@@ -79,6 +79,8 @@ from atoll.services.sandboxes.consumers import Consumers
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets import Secrets
 from atoll.services.snapshots.forks import SnapshotServices
+from atoll.services.ssh.authority import SshAuthority
+from atoll.services.ssh.certificates import SshCertificates
 from atoll.services.ssh.keys import SshKeys
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
@@ -222,6 +224,17 @@ class DriveServices:
 
 
 @dataclass(frozen=True, slots=True)
+class SshServices:
+    """The use cases of SSH. `address` returns `host:port` of the gateway, None where it listens at
+    none."""
+
+    keys: SshKeys
+    authority: SshAuthority
+    certificates: SshCertificates
+    address: Callable[[], str | None] = lambda: None
+
+
+@dataclass(frozen=True, slots=True)
 class ToolServices:
     """The use cases of tools that agents call, of the sandboxes they act upon, of the sessions of
     their clients, of what these read and watch, and of what sandboxes watch, whose agents the
@@ -304,7 +317,7 @@ class Application:
     drive: DriveServices
     tools: ToolServices
     hooks: Hooks
-    ssh_keys: SshKeys
+    ssh: SshServices
     snapshots: SnapshotServices
     work: WorkServices
 

@@ -27,6 +27,7 @@ from atoll.domain.secrets.secret import (
     read_secret_name,
 )
 from atoll.domain.secrets.value import check_value, last4
+from atoll.domain.ssh.identity import bound_to as ssh_binding
 from atoll.domain.webhooks.signature import bound_to as seal_of
 from atoll.domain.webhooks.webhook import Webhook
 from atoll.domain.workers.dialled import offer_binding
@@ -228,6 +229,7 @@ class Secrets:
             await self._rewrap_offers(rows)
             await self._rewrap_hooks(rows)
             await rewrap_content_keys(rows, self._vault)
+            await self._rewrap_ssh(rows)
             payload: dict[str, Json] = {"key_id": key_id, "secrets": count}
             await self._note(rows, caller, Note("vault", "vault.rotated", payload))
         self._ground.bus.announce(("vault",))
@@ -261,6 +263,12 @@ class Secrets:
         """Put the secrets of hooks under the newest master key."""
         for hook, sealed in await rows.hooks.all():
             await rows.hooks.put(hook, self._vault.rewrap(sealed, hook_binding(hook)))
+
+    async def _rewrap_ssh(self, rows: Transaction) -> None:
+        """Put the installation's own SSH keys under the newest master key."""
+        for identity, sealed in await rows.ssh_identities.all():
+            again = self._vault.rewrap(sealed, ssh_binding(identity.name))
+            await rows.ssh_identities.change(identity, again)
 
     def _rewrap_key(self, webhook: Webhook, key: SealedKey) -> SealedKey:
         """Return a webhook's key under the vault's current key. Raises `Failed`."""

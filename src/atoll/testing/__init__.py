@@ -55,7 +55,11 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.safety import SafetyLayersContract
     from atoll.testing.contracts.senders.push import PushSenderContract
     from atoll.testing.contracts.senders.webhooks import WebhookSenderContract
-    from atoll.testing.contracts.signer import AuditSignerContract, TokenSignerContract
+    from atoll.testing.contracts.signer import (
+        AuditSignerContract,
+        SshSignerContract,
+        TokenSignerContract,
+    )
     from atoll.testing.contracts.spawner import SpawnerContract
     from atoll.testing.contracts.storage.database import DatabaseContract
     from atoll.testing.contracts.storage.documents import DocumentsContract
@@ -81,7 +85,7 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.push import FakePushSender
     from atoll.testing.fakes.runtime import FakeRuntimes
     from atoll.testing.fakes.safety import FakeSafetyLayers
-    from atoll.testing.fakes.signer import FakeAuditSigner, FakeTokenSigner
+    from atoll.testing.fakes.signer import FakeAuditSigner, FakeSshSigner, FakeTokenSigner
     from atoll.testing.fakes.telemetry import FakeMetrics, FakeTracer
     from atoll.testing.fakes.webhooks import FakeWebhookSender
     from atoll.testing.fakes.workspaces import FakeWorkspaces
@@ -125,6 +129,7 @@ __all__ = [
     "FakeRuntimes",
     "FakeSafetyLayers",
     "FakeSshMachines",
+    "FakeSshSigner",
     "FakeTokenSigner",
     "FakeTracer",
     "FakeTrees",
@@ -154,6 +159,7 @@ __all__ = [
     "SnapshotDisksContract",
     "SpawnerContract",
     "SshMachinesContract",
+    "SshSignerContract",
     "TokenSignerContract",
     "TracerContract",
     "TranscriptContract",
@@ -208,6 +214,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "FakeSafetyLayers": "fakes.safety",
         "FakeSshMachines": "fakes.outside.ssh",
         "FakeTracer": "fakes.telemetry",
+        "FakeSshSigner": "fakes.signer",
         "FakeTokenSigner": "fakes.signer",
         "FakeTrees": "fakes.images",
         "FakeWebhookSender": "fakes.webhooks",
@@ -236,6 +243,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "SpawnerContract": "contracts.spawner",
         "SshMachinesContract": "contracts.outside.ssh",
         "TracerContract": "contracts.telemetry.tracer",
+        "SshSignerContract": "contracts.signer",
         "TokenSignerContract": "contracts.signer",
         "TranscriptContract": "contracts.readers",
         "TreesContract": "contracts.images",

@@ -3838,6 +3838,28 @@ export interface components {
          * @enum {string}
          */
         readonly SortKey: "name" | "state" | "owner" | "created" | "tokens" | "traffic";
+        /** @description The public key to certify, a line of OpenSSH, and for how long: 5 minutes to 8 hours. */
+        readonly SshCertificateBody: {
+            readonly public_key: string;
+            /**
+             * @description Seconds, or text such as 90s, 15m, 4h, 2d, 1h30m.
+             * @default 3600
+             * @example 4h
+             */
+            readonly ttl?: number | string;
+        };
+        /**
+         * @description A certificate: a line for a file `-cert.pub`. It opens one sandbox, in a role at its
+         *     terminals, and ends no later than the link or the token by which it was made.
+         */
+        readonly SshCertificateView: {
+            readonly certificate: string;
+            readonly expires_at: string;
+            readonly fingerprint: string;
+            readonly role: components["schemas"]["Role"];
+            readonly sandbox_id: string;
+            readonly serial: string;
+        };
         /**
          * @description A public key as OpenSSH writes it, one line of a file `.pub`; without a `name` it has that of
          *     its comment.
@@ -3862,6 +3884,19 @@ export interface components {
             readonly kind: string;
             readonly name: string;
             readonly used_at: string | null;
+        };
+        /**
+         * @description The gateway. `address` is `host:port`, null where it listens at none: then only `atoll ssh`
+         *     reaches it. The keys are lines of OpenSSH. Who trusts `host_authority` for the name `alias`
+         *     knows the gateway; `user_authority` signs the certificates of users.
+         */
+        readonly SshView: {
+            readonly address: string | null;
+            readonly alias: string;
+            readonly host_authority: string;
+            readonly host_fingerprint: string;
+            readonly host_key: string;
+            readonly user_authority: string;
         };
         /**
          * @description The numbers of now, or the highest of a time: of running sandboxes, agents in them, those at

@@ -47,6 +47,7 @@ from atoll.adapters.storage.people.push import SqlPushRows
 from atoll.adapters.storage.people.quotas import SqlQuotaRows, SqlSessionRows
 from atoll.adapters.storage.people.shades import SqlShadeRows
 from atoll.adapters.storage.people.shares import SqlShareRows
+from atoll.adapters.storage.people.ssh_identities import SqlSshIdentityRows
 from atoll.adapters.storage.people.ssh_keys import SqlSshKeyRows
 from atoll.adapters.storage.people.tokens import SqlSigningKeyRows, SqlTokenRows
 from atoll.adapters.storage.previews import SqlPreviewRows, SqlPreviewVisitRows
@@ -146,6 +147,7 @@ def _people(connection: AsyncConnection) -> PeopleTables:
         network_bounds=SqlNetworkBoundRows(connection),
         quotas=SqlQuotaRows(connection),
         ssh_keys=SqlSshKeyRows(connection),
+        ssh_identities=SqlSshIdentityRows(connection),
         people=SqlPersonRows(connection),
         person_sessions=SqlPersonSessionRows(connection),
         login_tickets=SqlLoginTicketRows(connection),

@@ -385,6 +385,12 @@ OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
     ),
     define_kind("token.revoked", "token_id name", "account sandbox_id", "A token was revoked."),
     define_kind("ssh.key_added", "key_id name fingerprint", "", "A person added an SSH key."),
+    define_kind(
+        "ssh.certified",
+        "sandbox_id fingerprint role serial expires_at",
+        "",
+        "A key was certified for a sandbox.",
+    ),
     define_kind("ssh.key_removed", "key_id name fingerprint", "", "An SSH key was removed."),
     define_kind("token.keys_rotated", "kid at_once", "", "A new key signs tokens from now on."),
 )

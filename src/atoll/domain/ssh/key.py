@@ -15,13 +15,13 @@ from typing import Final, NewType
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.name import printable_name
+from atoll.wire.ssh.strings import KEY_STRINGS, Unreadable, read_strings
 from atoll.wire.words.ssh import MAX_KEY_LINE
 
 SshKeyId = NewType("SshKeyId", str)
 
 MIN_RSA_BITS: Final = 2048
 MAX_COMMENT: Final = 200
-_LENGTH_BYTES: Final = 4
 
 _CURVE_BYTES: Final = {"nistp256": 65, "nistp384": 97, "nistp521": 133}
 """The bytes of an uncompressed point, by curve."""
@@ -29,15 +29,6 @@ _CURVE_BYTES: Final = {"nistp256": 65, "nistp384": 97, "nistp521": 133}
 _ED25519_BYTES: Final = 32
 _PLAIN: Final = 4
 """The first byte of a point that is not compressed."""
-
-_PARTS: Final = {
-    "ssh-ed25519": 2,
-    "sk-ssh-ed25519@openssh.com": 3,
-    **{f"ecdsa-sha2-{curve}": 3 for curve in _CURVE_BYTES},
-    "sk-ecdsa-sha2-nistp256@openssh.com": 4,
-    "ssh-rsa": 3,
-}
-"""The strings in the body of a key, by its kind. Those of `sk-` lie in a token that is touched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +45,14 @@ class PublicKey:
         return f"{self.kind} {self.body}"
 
     @property
+    def blob(self) -> bytes:
+        """Return the body as bytes."""
+        return base64.b64decode(self.body)
+
+    @property
     def fingerprint(self) -> str:
         """Return the fingerprint, as `ssh-keygen -l` prints it."""
-        digest = hashlib.sha256(base64.b64decode(self.body)).digest()
+        digest = hashlib.sha256(self.blob).digest()
         return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
 
 
@@ -78,54 +74,52 @@ class SshKey:
         printable_name(self.name)
 
 
-def read_public_key(text: str) -> PublicKey:
-    """Return the key of a line. Raises `Invalid` with `field`, which says what is wrong."""
-    line = text.strip()
+def read_public_key(text: str, *, field: str = "key") -> PublicKey:
+    """Return the key of a line. Raises `Invalid` for `field`, which says what is wrong."""
+    try:
+        return _read_line(text.strip())
+    except _NoKey as error:
+        raise Invalid(f"This is no public key of OpenSSH: {error}.", field=field) from error
+
+
+class _NoKey(ValueError):
+    """Error of a line that is no key; the text says why."""
+
+
+def _read_line(line: str) -> PublicKey:
     if len(line) > MAX_KEY_LINE:
-        raise _refused(f"it is longer than {MAX_KEY_LINE} characters")
+        raise _NoKey(f"it is longer than {MAX_KEY_LINE} characters")
     if "PRIVATE KEY" in line:
-        raise _refused("it is a private key, which nobody else should have: send the `.pub` file")
+        raise _NoKey("it is a private key, which nobody else should have: send the `.pub` file")
     if "\n" in line or "\r" in line:
-        raise _refused("it is more than one line")
+        raise _NoKey("it is more than one line")
     kind, body, comment = (*line.split(None, 2), "", "", "")[:3]
-    if kind not in _PARTS:
-        raise _refused(f"it does not begin with one of: {', '.join(_PARTS)}")
+    if kind not in KEY_STRINGS:
+        raise _NoKey(f"it does not begin with one of: {', '.join(KEY_STRINGS)}")
     try:
         blob = base64.b64decode(body, validate=True)
     except binascii.Error as error:
-        raise _refused(f"what follows {kind} is no base64") from error
-    if not _is_of(kind, _parts(blob)):
-        raise _refused(f"its body is not that of a key {kind}")
+        raise _NoKey(f"what follows {kind} is no base64") from error
+    try:
+        parts = read_strings(blob)
+    except Unreadable:
+        parts = []
+    if not _is_of(kind, parts):
+        raise _NoKey(f"its body is not that of a key {kind}")
     shown = "".join(each for each in comment if each.isprintable())
     return PublicKey(kind, base64.b64encode(blob).decode(), shown[:MAX_COMMENT])
 
 
-def _parts(blob: bytes) -> list[bytes]:
-    """Return the strings of a key's body; none where one is cut off."""
-    parts, at = [], 0
-    while at < len(blob):
-        begin = at + _LENGTH_BYTES
-        at = begin + int.from_bytes(blob[at:begin], "big")
-        if at > len(blob):
-            return []
-        parts.append(blob[begin:at])
-    return parts
-
-
 def _is_of(kind: str, parts: list[bytes]) -> bool:
-    """Report whether the parts of a body are those of a kind. Raises `Invalid` for a short key."""
-    if len(parts) != _PARTS[kind] or parts[0] != kind.encode():
+    """Report whether the parts of a body are those of a kind. Raises `_NoKey` for a short key."""
+    if len(parts) != KEY_STRINGS[kind] or parts[0] != kind.encode():
         return False
     if kind == "ssh-rsa":
         bits = int.from_bytes(parts[2], "big").bit_length()
         if bits < MIN_RSA_BITS:
-            raise _refused(f"RSA of {bits} bits is too short: {MIN_RSA_BITS} at least")
+            raise _NoKey(f"RSA of {bits} bits is too short: {MIN_RSA_BITS} at least")
         return True
     if "ed25519" in kind:
         return len(parts[1]) == _ED25519_BYTES
     curve, point = parts[1].decode("ascii", "replace"), parts[2]
     return f"-{curve}" in kind and _CURVE_BYTES.get(curve) == len(point) and point[0] == _PLAIN
-
-
-def _refused(why: str) -> Invalid:
-    return Invalid(f"This is no public key of OpenSSH: {why}.", field="key")

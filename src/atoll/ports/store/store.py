@@ -52,6 +52,7 @@ from atoll.ports.store.people.push import PushRows
 from atoll.ports.store.people.quotas import QuotaRows, SessionRows
 from atoll.ports.store.people.shades import ShadeRows
 from atoll.ports.store.people.shares import ShareRows
+from atoll.ports.store.people.ssh_identities import SshIdentityRows
 from atoll.ports.store.people.ssh_keys import SshKeyRows
 from atoll.ports.store.people.tokens import SigningKeyRows, TokenRows
 from atoll.ports.store.previews import PreviewRows, PreviewVisitRows
@@ -208,6 +209,9 @@ class PeopleTables:
 
     ssh_keys: SshKeyRows
     """Their SSH keys."""
+
+    ssh_identities: SshIdentityRows
+    """The installation's own keys for SSH."""
 
     people: PersonRows
     """People who log in at a provider."""

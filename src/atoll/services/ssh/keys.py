@@ -78,8 +78,8 @@ class SshKeys:
         """Return everybody who holds the key with this fingerprint, in all organizations. Whether
         one of them may enter a sandbox is not said."""
         async with self._ground.store.read() as rows:
-            found = await rows.ssh_keys.with_fingerprint(fingerprint)
-        holders = [await self._holder(key) for key in found]
+            keys = await rows.ssh_keys.with_fingerprint(fingerprint)
+        holders = [await self._holder(key) for key in keys]
         return [holder for holder in holders if holder is not None]
 
     async def holder(self, key_id: str) -> KeyHolder | None:

@@ -114,7 +114,7 @@ class TerminalReach:
             sandbox, client = await self._access.runtime(caller, ref, wakes=wakes)
         except NotFound as error:
             return await self._by_pane(caller, ref, terminal_id, error)
-        return Reach(sandbox, client, _role(caller, sandbox))
+        return Reach(sandbox, client, role_at(caller, sandbox))
 
     async def _by_pane(
         self, caller: Principal, ref: str, terminal_id: str | None, otherwise: AtollError
@@ -151,7 +151,7 @@ def credentials(caller: Principal, role: Role) -> Query:
     return (*who, ("expires", str(int(access.expires_at.timestamp()))))
 
 
-def _role(caller: Principal, sandbox: Sandbox) -> Role:
+def role_at(caller: Principal, sandbox: Sandbox) -> Role:
     """Return the role of a member at the terminals of a sandbox that it may see."""
     if not caller.may(Capability.TERMINAL_USE):
         return Role.VIEWER

@@ -1,7 +1,8 @@
-"""The contracts of a TokenSigner and of an AuditSigner.
+"""The contracts of a TokenSigner, of an AuditSigner and of an SshSigner.
 
-Subclass `TokenSignerContract` or `AuditSignerContract` in a test module and give it the fixture
-`signer`. Override `reopened` when an audit signer keeps its key between two objects.
+Subclass `TokenSignerContract`, `AuditSignerContract` or `SshSignerContract` in a test module and
+give it the fixture `signer`. Override `reopened` when an audit signer keeps its key between two
+objects.
 """
 
 import base64
@@ -10,7 +11,7 @@ import json
 import pytest
 
 from atoll.domain.errors import Failed
-from atoll.ports.signer import AuditSigner, TokenSigner
+from atoll.ports.signer import AuditSigner, SshSigner, TokenSigner
 from atoll.wire.jwt import BadToken, header_of, read_compact
 
 PAYLOAD = b'{"sub":"zw\xc3\xb6lf"}'
@@ -111,3 +112,32 @@ class AuditSignerContract:
 
     def test_other_words_are_not_signed(self, signer: AuditSigner) -> None:
         assert not signer.signed(b"other words", signer.sign(b"words"))
+
+
+class SshSignerContract:
+    """A key of OpenSSH, whose signature can be checked with its public half alone."""
+
+    def test_own_signature_is_known_and_no_other_keys(self, signer: SshSigner) -> None:
+        pair, other = signer.make(), signer.make()
+        signature = signer.sign(pair.private, b"words")
+        assert len(signature) == 64
+        assert signer.signed(pair.public, b"words", signature)
+        assert not signer.signed(pair.public, b"other words", signature)
+        assert not signer.signed(other.public, b"words", signature)
+
+    def test_halves_are_written_as_openssh_does(self, signer: SshSigner) -> None:
+        pair = signer.make()
+        assert pair.private.startswith("-----BEGIN OPENSSH PRIVATE KEY-----\n")
+        kind, body = pair.public.split()
+        assert kind == "ssh-ed25519" and len(base64.b64decode(body)) == 51
+        assert pair.private not in repr(pair)
+
+    @pytest.mark.parametrize("signature", [b"", b"\0", b"\0" * 64, b"\0" * 65])
+    def test_what_is_no_signature_is_not_known(self, signer: SshSigner, signature: bytes) -> None:
+        assert not signer.signed(signer.make().public, b"words", signature)
+
+    @pytest.mark.parametrize("half", ["", "{}", "no key"])
+    def test_what_is_no_key_neither_signs_nor_knows(self, signer: SshSigner, half: str) -> None:
+        with pytest.raises(Failed):
+            signer.sign(half, b"words")
+        assert not signer.signed(half, b"words", b"\0" * 64)

@@ -7,8 +7,11 @@ import json
 import secrets
 
 from atoll.domain.errors import Failed
-from atoll.ports.signer import KeyPair
+from atoll.ports.signer import KeyPair, SshKeyPair
 from atoll.wire.jwt import SIGNATURE_BYTES, BadToken, header_of, read_compact
+from atoll.wire.ssh.strings import pack
+
+_PEM = "-----BEGIN OPENSSH PRIVATE KEY-----"
 
 
 class FakeTokenSigner:
@@ -56,6 +59,27 @@ class FakeAuditSigner:
     def signed(self, data: bytes, signature: str) -> bool:
         """See the port."""
         return hmac.compare_digest(self.sign(data).encode(), signature.encode())
+
+
+class FakeSshSigner:
+    """A `ports.signer.SshSigner` whose public half is the secret: forged by whoever reads it."""
+
+    def make(self) -> SshKeyPair:
+        """See the port."""
+        blob = pack(b"ssh-ed25519", secrets.token_bytes(32))
+        line = f"ssh-ed25519 {base64.b64encode(blob).decode()}"
+        return SshKeyPair(f"{_PEM}\n{line}", line)
+
+    def sign(self, private: str, data: bytes) -> bytes:
+        """See the port."""
+        head, _, line = private.partition("\n")
+        if head != _PEM:
+            raise Failed("the SSH key cannot be used")
+        return hmac.new(line.encode(), data, hashlib.sha512).digest()
+
+    def signed(self, public: str, data: bytes, signature: bytes) -> bool:
+        """See the port."""
+        return hmac.compare_digest(self.sign(f"{_PEM}\n{public}", data), signature)
 
 
 def _mark(half: str, data: bytes) -> bytes:

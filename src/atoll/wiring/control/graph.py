@@ -66,7 +66,6 @@ from atoll.services.snapshots.forks import Forks, SnapshotServices
 from atoll.services.snapshots.schedule import SnapshotSchedule
 from atoll.services.snapshots.snapshots import Snapshots, SnapshotUpkeep
 from atoll.services.snapshots.turns import TurnSnapshots
-from atoll.services.ssh.keys import SshKeys
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.work.merges import Merges
@@ -86,6 +85,7 @@ from atoll.wiring.control.outside.hosts import build_backends, build_routing
 from atoll.wiring.control.outside.webhooks import build_webhooks
 from atoll.wiring.control.overview.services import build_overview
 from atoll.wiring.control.replicas import readiness
+from atoll.wiring.control.ssh import build_ssh
 from atoll.wiring.control.tenancy import build_tenancy
 from atoll.wiring.control.tools import build_tools
 
@@ -141,7 +141,7 @@ def build_application(
         webhooks=hooks,
         snapshots=build_snapshots(ground, within, ports),
         hooks=Hooks(ground, ports.vault, access.owners, access.logins),
-        ssh_keys=SshKeys(ground, access.owners),
+        ssh=build_ssh(ground, within, access, tenancy, vault=ports.vault),
         drive=drive_of(ground, within, calls, library, ports, events=events),
         previews=build_previews(ground, within, access, tenancy),
         workers=build_workers(

@@ -202,6 +202,8 @@ ALLOWED = {
     ("GET", "/v1/sandboxes/{sandbox}/terminals/{terminal}/marks"),
     ("GET", "/v1/sandboxes/{sandbox}/terminals/{terminal}/text"),
     ("GET", "/sessions/{session}/ptys"),
+    ("GET", "/v1/ssh"),
+    ("POST", "/v1/sandboxes/{sandbox}/ssh/certificates"),
 }
 PUBLIC = {
     *("/healthz", "/readyz", "/openapi.json", "/.well-known/jwks.json"),

@@ -41,7 +41,7 @@ async def test_key_is_added_listed_and_removed(atoll: World) -> None:
         assert added["fingerprint"].startswith("SHA256:") and added["kind"] == "ssh-ed25519"
         assert added["used_at"] is None
         assert (await client.get("/v1/ssh/keys")).json() == {"keys": [added]}
-        (holder,) = await atoll.services.ssh_keys.of_key(added["fingerprint"])
+        (holder,) = await atoll.services.ssh.keys.of_key(added["fingerprint"])
         assert (holder.key.id, holder.person.id) == (added["key_id"], LOCAL_PERSON.id)
         path = f"/v1/ssh/keys/{added['key_id']}"
         assert (await client.delete(path)).status_code == 204
@@ -51,8 +51,8 @@ async def test_key_is_added_listed_and_removed(atoll: World) -> None:
     noted = [one for one in events if one["event_type"].startswith("ssh.")]
     assert [one["event_type"] for one in noted] == ["ssh.key_added", "ssh.key_removed"]
     assert noted[0]["payload"]["fingerprint"] == added["fingerprint"]
-    assert await atoll.services.ssh_keys.of_key(added["fingerprint"]) == []
-    assert await atoll.services.ssh_keys.holder(added["key_id"]) is None
+    assert await atoll.services.ssh.keys.of_key(added["fingerprint"]) == []
+    assert await atoll.services.ssh.keys.holder(added["key_id"]) is None
 
 
 async def test_name_of_a_key_is_its_own_or_its_comment(atoll: World) -> None:
@@ -105,14 +105,14 @@ async def test_same_key_is_several_peoples_and_each_has_their_own(atoll: World) 
         of_ann, of_bob = await add(ann, ed25519()), await add(bob, ed25519())
         assert (await bob.get("/v1/ssh/keys")).json() == {"keys": [of_bob]}
         assert (await bob.delete(f"/v1/ssh/keys/{of_ann['key_id']}")).status_code == 404
-        holders = await atoll.services.ssh_keys.of_key(of_ann["fingerprint"])
+        holders = await atoll.services.ssh.keys.of_key(of_ann["fingerprint"])
         assert {holder.person.id for holder in holders} == {"ann", "bob"}
         # Who leaves loses the keys; the other one's stays.
         gone = await made.call(None, "DELETE", "/v1/organizations/acme/members/ann")
         assert gone.status_code == 204, gone.text
-        (left,) = await atoll.services.ssh_keys.of_key(of_ann["fingerprint"])
+        (left,) = await atoll.services.ssh.keys.of_key(of_ann["fingerprint"])
         assert left.person.id == "bob"
-        assert await atoll.services.ssh_keys.holder(of_ann["key_id"]) is None
+        assert await atoll.services.ssh.keys.holder(of_ann["key_id"]) is None
 
 
 async def test_holder_has_the_role_of_now(atoll: World) -> None:
@@ -121,7 +121,7 @@ async def test_holder_has_the_role_of_now(atoll: World) -> None:
         added = await add(ann, ed25519())
     await made.as_role("ann", OrgRole.VIEWER)
     atoll.services.tenancy.memberships.forget(PERSONAL_ORG, PrincipalId("ann"))
-    holder = await atoll.services.ssh_keys.holder(added["key_id"])
+    holder = await atoll.services.ssh.keys.holder(added["key_id"])
     assert holder is not None and "terminal.use" not in holder.person.capabilities
 
 
@@ -147,7 +147,7 @@ async def test_token_that_may_less_adds_no_key(atoll: World) -> None:
 
 
 async def test_use_of_a_key_is_noted_once_a_minute_and_never_brings_it_back(atoll: World) -> None:
-    keys = atoll.services.ssh_keys
+    keys = atoll.services.ssh.keys
 
     async def used() -> object:
         async with client_of(atoll.url, atoll.token) as client:

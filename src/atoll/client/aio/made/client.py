@@ -26,6 +26,7 @@ from atoll.client.aio.made.people.tokens import AsyncTokens
 from atoll.client.aio.made.sandboxes.consumers import AsyncConsumers
 from atoll.client.aio.made.sandboxes.snapshots import AsyncSandboxSnapshots, AsyncSnapshots
 from atoll.client.aio.made.secrets import AsyncSecrets
+from atoll.client.aio.made.ssh.access import AsyncSshGateway
 from atoll.client.aio.made.ssh.keys import AsyncSshKeys
 from atoll.client.aio.made.work.threads import AsyncReviewThreads
 from atoll.client.aio.made.workers.desktops import AsyncDesktops
@@ -59,6 +60,7 @@ class MadeNouns:
         self.secrets = AsyncSecrets(connection)
         self.shares = AsyncShares(connection)
         self.snapshots = AsyncSnapshots(connection)
+        self.ssh_gateway = AsyncSshGateway(connection)
         self.ssh_keys = AsyncSshKeys(connection)
         self.tokens = AsyncTokens(connection)
         self.trees = AsyncWorkingTrees(connection)

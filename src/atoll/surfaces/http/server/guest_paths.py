@@ -1,4 +1,4 @@
-"""Paths open to a guest: what its link opens, and log-out. All others are not found.
+"""Paths open to a guest: what its link opens, SSH to it, and log-out. All others are not found.
 
 Who came by an edit link of a dashboard comments on it, too.
 A list of what is allowed, so that a route added tomorrow is closed to guests. The service compares
@@ -15,8 +15,9 @@ from atoll.domain.people.principal import GuestAccess
 
 _ID: Final = "[^/]+"
 _TERMINAL: Final = rf"/v1/sandboxes/{_ID}/terminals/{_ID}"
-_ME: Final = "/auth/me|/v1/me"
+_ME: Final = "/auth/me|/v1/me|/v1/ssh"
 _LEAVE: Final = "/auth/logout"
+_CERTIFICATES: Final = re.compile(rf"/v1/sandboxes/{_ID}/ssh/certificates")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,9 @@ def guest_may(scope: Scope, access: GuestAccess) -> bool:
         case "GET" | "HEAD":
             return open_to.read.fullmatch(path) is not None
         case "POST":
-            return path == _LEAVE or (access.edits and _COMMENTS.fullmatch(path) is not None)
+            enters = access.dashboard_id is None and _CERTIFICATES.fullmatch(path) is not None
+            comments = access.edits and _COMMENTS.fullmatch(path) is not None
+            return path == _LEAVE or enters or comments
         case "PATCH" | "DELETE":
             return access.edits and _COMMENT.fullmatch(path) is not None
         case _:

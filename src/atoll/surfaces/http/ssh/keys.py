@@ -11,17 +11,17 @@ operations = Operations()
 
 @operations.serves(SshKeys.add)
 async def add_ssh_key(context: RequestContext, body: api.SshKeyBody) -> api.SshKeyView:
-    return _view(await context.atoll.ssh_keys.add(context.caller, body.key, body.name))
+    return _view(await context.atoll.ssh.keys.add(context.caller, body.key, body.name))
 
 
 @operations.serves(SshKeys.list)
 async def list_ssh_keys(context: RequestContext) -> api.SshKeyList:
-    return api.SshKeyList(keys=list(map(_view, await context.atoll.ssh_keys.list(context.caller))))
+    return api.SshKeyList(keys=list(map(_view, await context.atoll.ssh.keys.list(context.caller))))
 
 
 @operations.serves(SshKeys.remove)
 async def remove_ssh_key(context: RequestContext, ssh_key: str) -> None:
-    await context.atoll.ssh_keys.remove(context.caller, ssh_key)
+    await context.atoll.ssh.keys.remove(context.caller, ssh_key)
 
 
 def _view(key: SshKey) -> api.SshKeyView:

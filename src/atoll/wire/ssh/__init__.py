@@ -1,0 +1,1 @@
+"""Bytes of SSH: keys and certificates of OpenSSH."""
