@@ -82,10 +82,10 @@ from atoll.wiring.control.lifecycle.sandboxes import SandboxServices, build_sand
 from atoll.wiring.control.lifecycle.workers import build_workers
 from atoll.wiring.control.outside.drive import build_drive
 from atoll.wiring.control.outside.hosts import build_backends, build_routing
+from atoll.wiring.control.outside.ssh import build_ssh
 from atoll.wiring.control.outside.webhooks import build_webhooks
 from atoll.wiring.control.overview.services import build_overview
 from atoll.wiring.control.replicas import readiness
-from atoll.wiring.control.ssh import build_ssh
 from atoll.wiring.control.tenancy import build_tenancy
 from atoll.wiring.control.tools import build_tools
 
