@@ -19,6 +19,7 @@ from tests.places import ROOT
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SOURCE = ROOT / "src" / "atoll"
 PARTS = {
+    "ByteConnection": "RuntimeClients",
     "Channel": "RuntimeClients",
     "ExecPipe": "RuntimeClients",
     "Closable": "Extension",
@@ -58,7 +59,7 @@ TESTED_AT_HOME = {"Store", "Records"} | ROWS
 """The store and its rows: Atoll has the one adapter, whose tests have the suite."""
 OUTSIDE_PORTS = {"Conversation", "Transcript"}
 """Protocols of `domain.agents` that authors implement."""
-HANDED_OUT = {"FakeChannel", "FakeKeptDraft", "FakePipe"}
+HANDED_OUT = {"FakeChannel", "FakeConnection", "FakeKeptDraft", "FakePipe"}
 """Fakes that another one hands out."""
 WITH_DASHBOARDS = {"documents"}
 """Modules whose rows are checked with those of dashboards."""

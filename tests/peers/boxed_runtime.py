@@ -21,7 +21,7 @@ from atoll.adapters.runtimes.http_clients import problem, read_answer
 from atoll.adapters.settled import run_to_end
 from atoll.domain.wall.own_environment import own_environment
 from atoll.ports.extension import Mount
-from atoll.ports.runtime import Channel, ExecPipe, HandoverLink, RuntimeStream
+from atoll.ports.runtime import ByteConnection, Channel, ExecPipe, HandoverLink, RuntimeStream
 from atoll.runtime.files.entry import to_json_text
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.exec_pipe import PipeBody
@@ -163,6 +163,10 @@ class BoxedRuntime:
     def pipe(self, body: PipeBody) -> AbstractAsyncContextManager[ExecPipe]:
         """Not needed here."""
         raise AssertionError(f"nobody runs this here: {body}")
+
+    def socket(self, path: str) -> AbstractAsyncContextManager[ByteConnection]:
+        """Not needed here."""
+        raise AssertionError(f"nobody connects here: {path}")
 
     def request_handover(
         self, path: str, query: tuple[tuple[str, str], ...] = ()

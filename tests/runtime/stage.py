@@ -1,5 +1,6 @@
 """A whole runtime in this process for tests: real init, real PTYs, a real unix socket."""
 
+import asyncio
 import io
 import json
 import shutil
@@ -36,6 +37,7 @@ from atoll.runtime.ports import Ports
 from atoll.runtime.recordings.recordings import Recordings
 from atoll.runtime.recordings.shelf import RecordingLimits, RecordingStore
 from atoll.runtime.settling import Settling
+from atoll.runtime.sockets import Sockets
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.spawners.local import local
 from atoll.runtime.stage import MakeStage, PassThrough
@@ -101,6 +103,22 @@ class Runtime:
             watcher = Watcher(ws)
             await watcher.begin()
             yield watcher
+
+
+@asynccontextmanager
+async def echo_socket(path: Path) -> AsyncIterator[None]:
+    """A unix socket that sends back what it gets, and ends with it."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+    path.parent.mkdir(exist_ok=True)
+    async with await asyncio.start_unix_server(serve, path):
+        yield
 
 
 def abort(socket: aiohttp.ClientWebSocketResponse) -> None:
@@ -178,8 +196,9 @@ async def runtime(
     """Serve a runtime whose sandbox is a plain child of this process, or what `wall` makes. Workers
     are in `kept`, which outlives it."""
     home = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
-    work = home / "w"
+    work, house = home / "w", home / "h"
     work.mkdir()
+    house.mkdir()
     path = home / "rt.sock"
     journal = Journal(home / "journal")
     redactions = Redactions(secrets)
@@ -221,6 +240,7 @@ async def runtime(
                     activity=activity,
                     asks=CommandRequests(journal.append),
                     ports=Ports(spawner),
+                    sockets=Sockets(spawner, str(house)),
                     listening=ListeningPorts(spawner, activity, journal.append, busy=lambda: True),
                     recordings=recordings,
                     control_plane=control_plane,

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import ClientWebSocketResponse, WSMsgType, WSServerHandshakeError
 
-from atoll.runtime.api.ports import END, NOBODY
+from atoll.runtime.api.ports import NOBODY
 from atoll.runtime.ports import MAX_CONNECTIONS
-from atoll.wire.contract.ports import list_ports
+from atoll.wire.contract.ports import END, list_ports
 from tests.runtime.stage import Runtime, Watcher, runtime
 
 ECHO = """

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from atoll.ports.metadata import MetadataFiles
     from atoll.ports.runtime import (
+        ByteConnection,
         Channel,
         ExecPipe,
         HandoverLink,
@@ -47,6 +48,7 @@ __all__ = [
     "AgentLayers",
     "ApprovalQuery",
     "Bus",
+    "ByteConnection",
     "Capabilities",
     "Channel",
     "CleanupReport",
@@ -93,6 +95,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "AgentLayers": "agents",
         "ApprovalQuery": "store.approvals",
         "Bus": "bus",
+        "ByteConnection": "runtime",
         "Capabilities": "extension",
         "Channel": "runtime",
         "CleanupReport": "extension",

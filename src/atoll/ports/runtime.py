@@ -93,6 +93,28 @@ class ExecPipe(Protocol):
         ...
 
 
+class ByteConnection(Protocol):
+    """Connection to a program that listens inside: bytes both ways, each with its own end."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield what comes until the other side ends, or is gone. The program waits while nobody
+        reads."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Send bytes; waits while the transport is full. Raises `Unavailable` when closed."""
+        ...
+
+    async def write_eof(self) -> None:
+        """Send that nothing more comes; what comes is still read. Raises `Unavailable` when
+        closed."""
+        ...
+
+    async def close(self) -> None:
+        """Close both ways. Idempotent."""
+        ...
+
+
 class HandoverLink(Protocol):
     """The link to a runtime that takes over one client's connection. The runtime closes the client
     when the link ends."""
@@ -143,6 +165,12 @@ class RuntimeClient(Protocol):
     def pipe(self, body: PipeBody) -> AbstractAsyncContextManager[ExecPipe]:
         """Start a program by its streams; leaving the context hangs it up, unless it has ended.
         Raises the error for which the runtime refuses it."""
+        ...
+
+    def socket(self, path: str) -> AbstractAsyncContextManager[ByteConnection]:
+        """Connect to a unix socket beneath the workspace or the home. Raises the error for which
+        the runtime refuses it: `Invalid`, `NotFound`, `Forbidden`, `Conflict` when nothing listens.
+        """
         ...
 
     def request_handover(

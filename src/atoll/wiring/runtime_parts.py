@@ -6,6 +6,7 @@ Nothing here waits or serves. `wiring.runtime` serves the parts, and closes them
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from atoll.domain.wall.interior import HOME
 from atoll.ports.runtime_boot import LinkBoot, RuntimeBoot
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.agents import Agents
@@ -31,6 +32,7 @@ from atoll.runtime.ports import Ports
 from atoll.runtime.recordings.recordings import Recordings
 from atoll.runtime.recordings.shelf import RecordingLimits, RecordingStore
 from atoll.runtime.settling import Settling
+from atoll.runtime.sockets import Sockets
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.adoption import TerminalShelf
 from atoll.runtime.terminals.terminal import Terminal
@@ -78,6 +80,7 @@ def build_parts(
         activity=ground.activity,
         asks=CommandRequests(journal.append),
         ports=Ports(spawner),
+        sockets=Sockets(spawner, dict(boot.env).get("HOME", HOME)),
         listening=ListeningPorts(
             spawner,
             ground.activity,

@@ -12,11 +12,12 @@ from atoll.domain.errors import Conflict, Failed, Invalid, NoConnection, Unavail
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import Reachability
 from atoll.testing import FakeRuntimes, RuntimeClientsContract
+from atoll.testing.contracts.runtime import SOCKET
 from atoll.testing.fakes.runtime import WorkerInMemory
 from atoll.wire.contract.call import RuntimeCall, bytes_call
 from atoll.wire.contract.exec_pipe import PipeBody
 from atoll.wire.words.walls import IsolationLevel
-from tests.runtime.stage import runtime
+from tests.runtime.stage import echo_socket, runtime
 from tests.runtime.workers.stage import served
 from tests.surfaces.http.world import ScriptedRuntime, runtime_on, short_folder
 
@@ -235,7 +236,7 @@ class TestHttpRuntimeClients(RuntimeClientsContract):
 
     @pytest.fixture
     async def running(self) -> AsyncIterator[Reachability]:
-        async with runtime() as rt:
+        async with runtime() as rt, echo_socket(rt.home / "w" / SOCKET):
             yield _reach(rt.socket_path)
 
     @pytest.fixture
@@ -249,12 +250,15 @@ class TestHttpRuntimeClients(RuntimeClientsContract):
             async with clients.client(living).pipe(PipeBody(argv=["cat"])):
                 pass
         assert refused.value.code == "runtime_outdated"
+        with pytest.raises(Conflict):
+            async with clients.client(living).socket(SOCKET):
+                pass
 
 
 class TestFakeRuntimes(RuntimeClientsContract):
     @pytest.fixture
     def clients(self) -> FakeRuntimes:
-        return FakeRuntimes(terminals={"/sessions/t_1/attach"})
+        return FakeRuntimes(terminals={"/sessions/t_1/attach"}, sockets={SOCKET})
 
     @pytest.fixture
     def living(self) -> Reachability:

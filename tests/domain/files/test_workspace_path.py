@@ -7,7 +7,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from atoll.domain.errors import Invalid
-from atoll.domain.files.workspace_path import MAX_PATH_BYTES, named_path, workspace_path
+from atoll.domain.files.workspace_path import (
+    MAX_PATH_BYTES,
+    named_path,
+    named_place,
+    workspace_path,
+)
 
 PART = st.sampled_from(
     ["..", ".", "", "a", "b c", "%2e%2e", "%252e", "..\\x", "\udcff", "/workspace", "é", "…"]
@@ -82,3 +87,57 @@ def test_named_path_of_the_workspace_itself_is_refused() -> None:
     assert named_path("a") == "a"
     with pytest.raises(Invalid, match="name something"):
         named_path("/workspace")
+
+
+HOME = "/home/agent"
+
+
+@pytest.mark.parametrize(
+    ("text", "home", "place"),
+    [
+        ("a/s", HOME, ("/workspace", "a/s")),
+        ("/workspace/a/s", HOME, ("/workspace", "a/s")),
+        ("/home/agent/.x/./s", HOME, ("/home/agent", ".x/s")),
+        ("/workspace/home/s", "/workspace/home", ("/workspace/home", "s")),
+        ("@abstract", HOME, ("/workspace", "@abstract")),
+    ],
+)
+def test_place_lies_in_the_workspace_or_at_home(
+    text: str, home: str, place: tuple[str, str]
+) -> None:
+    assert named_place(text, home) == place
+
+
+@pytest.mark.parametrize(
+    ("text", "home"),
+    [
+        ("", HOME),
+        (".", HOME),
+        ("/", HOME),
+        ("/workspace", HOME),
+        ("/workspace/", HOME),
+        ("/home/agent", HOME),
+        ("/home/agent/", HOME),
+        ("/home/agentx/s", HOME),
+        ("/home/agent/../x", HOME),
+        ("/home/agent//s", HOME),
+        ("../s", HOME),
+        ("a/%2e%2e/s", HOME),
+        ("\0abstract", HOME),
+        ("/workspace/\0", HOME),
+        ("/run/s", HOME),
+        ("/run/s", "/"),
+        ("//run/s", "/"),
+        ("/run/s", ""),
+        ("/run/s", "run"),
+        ("/run/s", "/home/.."),
+        ("/home/../s", "/home/.."),
+        ("/run/s", "/./run"),
+        ("/home/s", "/home/"),
+        ("/workspace/" + "n" * 256, HOME),
+    ],
+)
+def test_place_elsewhere_is_refused(text: str, home: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        named_place(text, home)
+    assert refused.value.code == "invalid_path"

@@ -1,4 +1,4 @@
-"""The `ports.runtime.ExecPipe` over a channel: the client's side of `WS /execs/pipe`."""
+"""A channel as a program's streams (`WS /execs/pipe`), or as a connection (`WS /sockets`)."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,11 +8,38 @@ from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, Unavailab
 from atoll.ports.runtime import Channel, Output, PipeEvent
 from atoll.wire.contract import exec_pipe
 from atoll.wire.contract.exec_pipe import PIECE_BYTES, PipeBody, Stream
+from atoll.wire.contract.ports import END
 from atoll.wire.http.unreadable import UNREADABLE
 
 
+class ChannelConnection:
+    """The `ports.runtime.ByteConnection` behind a channel."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield what comes until the other side ends."""
+        async for frame in self._channel:
+            if isinstance(frame, bytes):
+                yield frame
+
+    async def write(self, data: bytes) -> None:
+        """Send bytes."""
+        for start in range(0, len(data), PIECE_BYTES):
+            await self._channel.send(data[start : start + PIECE_BYTES])
+
+    async def write_eof(self) -> None:
+        """Send that nothing more comes."""
+        await self._channel.send(END)
+
+    async def close(self) -> None:
+        """Close both ways."""
+        await self._channel.close()
+
+
 class ChannelPipe:
-    """A program that runs behind a channel."""
+    """The `ports.runtime.ExecPipe` of a program behind a channel."""
 
     def __init__(self, channel: Channel, started: exec_pipe.ProgramStart) -> None:
         self.exec_id = started.exec_id

@@ -6,10 +6,9 @@ problem document into its error. `wire.contract` defines their meaning.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import (
     AbstractAsyncContextManager,
-    AsyncExitStack,
     asynccontextmanager,
     contextmanager,
     nullcontext,
@@ -21,7 +20,11 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from atoll.adapters.runtimes.channel_pipe import ChannelPipe, start_program
+from atoll.adapters.runtimes.channel_pipe import (
+    ChannelConnection,
+    ChannelPipe,
+    start_program,
+)
 from atoll.adapters.runtimes.correlation import correlation_headers
 from atoll.adapters.runtimes.unix_handover import UnixHandoverLink, unix_handover_link
 from atoll.adapters.runtimes.ws_channel import WsChannel
@@ -41,12 +44,23 @@ from atoll.wire.contract.call import Query, RuntimeCall
 from atoll.wire.contract.exec_pipe import PATH as PIPE_PATH
 from atoll.wire.contract.exec_pipe import PipeBody
 from atoll.wire.contract.journal import CODE_HEADER, FALLING_ASLEEP
+from atoll.wire.contract.ports import SOCKETS_PATH
 from atoll.wire.http.unreadable import UNREADABLE
 
 T = TypeVar("T")
 
 MAX_PROBLEM_BYTES = 65536
 _NOT_FOUND = 404
+_REASONS = {
+    "no_such_file": "there is no such socket",
+    "nobody_listens": "nothing listens there",
+    "not_a_socket": "that is no socket",
+    "outside_workspace": "a link on the way leads out of its folder",
+    "no_permission": "the mode of the socket or its folder does not allow it",
+    "invalid_path": "this path cannot be used",
+    "limit_reached": "too many connections are open",
+}
+"""Words for codes: of a refused WebSocket the body is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +95,27 @@ class _Problem(msgspec.Struct):
     detail: str | None = None
     title: str | None = None
     field: str | None = None
+
+
+Refused = Callable[[int, str | None], AtollError]
+"""The error for the status and the code with which a WebSocket was refused."""
+
+
+def _refused_terminal(status: int, _code: str | None) -> AtollError:
+    if status == _NOT_FOUND:
+        return NotFound("there is no such terminal; list the terminals")
+    return Unavailable(f"the runtime refused the connection with {status}; try again shortly")
+
+
+def _refused_connection(status: int, code: str | None) -> AtollError:
+    if status == _NOT_FOUND and code in (None, NotFound.default_code):
+        return Conflict(
+            "the sandbox's runtime is older than this server and cannot do this; stop and start "
+            "the sandbox",
+            code="runtime_outdated",
+        )
+    reason = _REASONS.get(code or "", f"refused with {status} {code or ''}".rstrip())
+    return kind_of(status)(f"cannot connect inside the sandbox: {reason}", code=code)
 
 
 class HttpRuntimeClients:
@@ -187,11 +222,13 @@ class _HttpRuntimeClient:
         return self._attach(path, query)
 
     @asynccontextmanager
-    async def _attach(self, path: str, query: Query) -> AsyncIterator[Channel]:
+    async def _attach(
+        self, path: str, query: Query, refused: Refused = _refused_terminal
+    ) -> AsyncIterator[Channel]:
         settings = self._clients.settings
         async with self._clients.acquire(self._reach) as pool:
             url = _url(pool.root, path, query)
-            with _transport_errors():
+            with _transport_errors(refused):
                 async with asyncio.timeout(settings.connect_seconds):
                     socket = await pool.session.ws_connect(
                         url,
@@ -208,16 +245,15 @@ class _HttpRuntimeClient:
     @asynccontextmanager
     async def pipe(self, body: PipeBody) -> AsyncIterator[ChannelPipe]:
         """Start a program by its streams. Raises the error for which the runtime refuses it."""
-        async with AsyncExitStack() as stack:
-            try:
-                channel = await stack.enter_async_context(self._attach(PIPE_PATH, ()))
-            except NotFound as error:
-                raise Conflict(
-                    "the sandbox's runtime is older than this server and knows no pipes; stop and "
-                    "start the sandbox",
-                    code="runtime_outdated",
-                ) from error
+        async with self._attach(PIPE_PATH, (), _refused_connection) as channel:
             yield await start_program(channel, body)
+
+    @asynccontextmanager
+    async def socket(self, path: str) -> AsyncIterator[ChannelConnection]:
+        """Connect to a socket inside. Raises the error for which the runtime refuses it."""
+        query = (("path", path),)
+        async with self._attach(SOCKETS_PATH, query, _refused_connection) as channel:
+            yield ChannelConnection(channel)
 
     def request_handover(
         self, path: str, query: Query = ()
@@ -253,17 +289,14 @@ def problem(status: int, body: bytes) -> AtollError:
 
 
 @contextmanager
-def _transport_errors() -> Iterator[None]:
+def _transport_errors(refused: Refused = _refused_terminal) -> Iterator[None]:
     try:
         yield
     except aiohttp.WSServerHandshakeError as error:
-        if error.status == _NOT_FOUND:
-            raise NotFound("there is no such terminal; list the terminals") from error
-        if error.headers is not None and error.headers.get(CODE_HEADER) == FALLING_ASLEEP:
+        code = None if error.headers is None else error.headers.get(CODE_HEADER)
+        if code == FALLING_ASLEEP:
             raise Conflict("the sandbox falls asleep", code=FALLING_ASLEEP) from error
-        raise Unavailable(
-            f"the runtime refused the connection with {error.status}; try again shortly"
-        ) from error
+        raise refused(error.status, code) from error
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
         kind = NoConnection if isinstance(error, aiohttp.ClientConnectorError) else Unavailable
         raise kind(

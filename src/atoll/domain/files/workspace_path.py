@@ -13,6 +13,9 @@ MAX_PATH_BYTES = 4000
 """A bound below PATH_MAX (4096), with room for a temporary name beside the file."""
 MAX_NAME_BYTES = 255
 
+_NESTED = re.compile(r"(/(?!\.\.?(/|\Z))[^/\0]+)+")
+"""An absolute directory other than the root, spelled plainly."""
+
 _SEPARATORS = re.compile(r"[/\\]")
 
 
@@ -24,9 +27,31 @@ def workspace_path(text: str, *, field: str = "path") -> str:
     that another program would read as `..`: `..\\`, `%2e%2e%2f`. Bytes that are not UTF-8 come in,
     and go out, as Python's surrogate escapes.
     """
+    return _relative(_strip_workspace(text, field), field)
+
+
+def named_place(text: str, home: str, *, field: str = "path") -> tuple[str, str]:
+    """Return the folder in which something lies, the workspace or the `home`, and its path
+    relative to that; a relative path is the workspace's. Raises `Invalid` as `named_path`."""
+    root = WORKSPACE
+    if text.startswith("/"):
+        roots = [WORKSPACE, *([home] if _NESTED.fullmatch(home) else [])]
+        above = [each for each in roots if text.startswith(each + "/")]
+        if not above:
+            raise _invalid(f"it must lie under {' or '.join(roots)}", field)
+        root = max(above, key=len)
+        text = text[len(root) + 1 :]
+    path = _relative(text, field)
+    if not path:
+        raise _invalid(f"it must name something in {root}", field)
+    return root, path
+
+
+def _relative(text: str, field: str) -> str:
+    """Return a relative path without needless parts. Raises `Invalid`."""
     if "\0" in text:
         raise _invalid("it holds a NUL byte", field)
-    rest = _strip_workspace(text, field).removesuffix("/")
+    rest = text.removesuffix("/")
     names = [name for name in rest.split("/") if name != "."] if rest else []
     for name in names:
         _check(name, field)

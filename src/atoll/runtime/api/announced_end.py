@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from atoll.domain.errors import Conflict
 from atoll.wire.contract.exec_pipe import PATH as PIPE_PATH
 from atoll.wire.contract.journal import REST_SECONDS
+from atoll.wire.contract.ports import SOCKETS_PATH
 
 HOLDS_SECONDS = 300.0
 """After a farewell that no end followed: the control plane died, and the sandbox was started
@@ -29,7 +30,7 @@ def is_noted(method: str, path: str) -> bool:
 def is_use(method: str, path: str) -> bool:
     """Report whether such a request uses the sandbox, so that it is refused while that is about to
     sleep: it begins or changes something, or goes to a port."""
-    if path.startswith("/ports/") or path == PIPE_PATH:
+    if path.startswith("/ports/") or path in (PIPE_PATH, SOCKETS_PATH):
         return True
     return method != "GET" and path.startswith((*_NOTED, "/files", "/asks", "/wakes", "/workers"))
 

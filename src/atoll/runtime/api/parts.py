@@ -30,6 +30,7 @@ from atoll.runtime.policy.redactions import Redactions
 from atoll.runtime.ports import Ports
 from atoll.runtime.recordings.recordings import Recordings
 from atoll.runtime.settling import Settling
+from atoll.runtime.sockets import Sockets
 from atoll.runtime.terminals.terminals import Terminals
 from atoll.runtime.workers.workers import Workers
 from atoll.wire.contract.execs import OwnUsage
@@ -50,6 +51,7 @@ class Parts:
     activity: Activity
     asks: CommandRequests
     ports: Ports
+    sockets: Sockets
     listening: ListeningPorts
     recordings: Recordings
     control_plane: ControlPlane

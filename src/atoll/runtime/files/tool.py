@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 from atoll.domain.errors import AtollError, Failed, Invalid, LimitReached, Unavailable
 from atoll.ports.spawner import Process, ProcessSpec, Spawner
-from atoll.runtime.files.pipe import HalfPipe
+from atoll.runtime.files.pipe import CHUNK_BYTES, HalfPipe
 from atoll.runtime.spawners.refusal import refusal
 
 DEADLINE_SECONDS = 120.0
@@ -28,14 +28,18 @@ class Tool:
         self._process = process
         self._stdin, self._stdout, self._stderr = pipes
 
-    async def read(self) -> bytes:
-        """Return more of its output; empty at the end."""
-        return await self._stdout.read()
+    async def read(self, size: int = CHUNK_BYTES) -> bytes:
+        """Return more of its output, at most `size` bytes; empty at the end."""
+        return await self._stdout.read(size)
 
     async def write(self, data: bytes) -> None:
         """Write to the tool's standard input. Raises BrokenPipeError when it ended: `finish` says
         why."""
         await self._stdin.write(data)
+
+    def end_input(self) -> None:
+        """End the tool's standard input. Idempotent."""
+        self._stdin.close()
 
     async def finish(self) -> None:
         """Close the input and wait for the tool's end. Raises the error of its exit code and

@@ -58,6 +58,9 @@ _KINDS: dict[int, tuple[type[AtollError], str, str]] = {
     ),
     errno.ENOMEM: (LimitReached, "no_memory", "the sandbox has no memory left"),
     errno.EMSGSIZE: (Invalid, "too_long", "the request is too long"),
+    errno.ENOTSOCK: (Invalid, "not_a_socket", "it is no socket"),
+    errno.EPROTOTYPE: (Invalid, "not_a_socket", "it is a socket of another type"),
+    errno.ECONNREFUSED: (Conflict, "nobody_listens", "nothing listens there"),
 }
 
 

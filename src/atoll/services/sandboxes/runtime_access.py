@@ -14,7 +14,14 @@ from atoll.domain.errors import AtollError, Conflict, NoConnection, Unavailable
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandboxes.sandbox import RUNNING, Sandbox, keeps_files
 from atoll.domain.sandboxes.task_queue import is_queued
-from atoll.ports import Channel, ExecPipe, HandoverLink, RuntimeClient, RuntimeStream
+from atoll.ports import (
+    ByteConnection,
+    Channel,
+    ExecPipe,
+    HandoverLink,
+    RuntimeClient,
+    RuntimeStream,
+)
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.directory import SandboxLookup
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
@@ -93,30 +100,40 @@ class SandboxClient:
     async def attach(self, path: str, query: Query = ()) -> AsyncIterator[Channel]:
         """Open a WebSocket. One that was not opened had no effect: where the sandbox runs anew it
         may be opened again."""
-        async with AsyncExitStack() as stack:
-            try:
-                channel = await stack.enter_async_context(self._client.attach(path, query))
-            except Unavailable as error:
-                client = await self._reconnect(error)
-                channel = await stack.enter_async_context(client.attach(path, query))
-            except Conflict as error:
-                client = await self._next(error)
-                channel = await stack.enter_async_context(client.attach(path, query))
+        async with self._opened(lambda client: client.attach(path, query)) as channel:
             yield channel
 
     @asynccontextmanager
     async def pipe(self, body: PipeBody) -> AsyncIterator[ExecPipe]:
-        """Start a program by its streams; opened again as by `attach`."""
+        """Start a program by its streams, also where the sandbox runs anew."""
+        # Any other failure may come when the program ran already.
+        async with self._opened(lambda client: client.pipe(body), again=NoConnection) as pipe:
+            yield pipe
+
+    @asynccontextmanager
+    async def socket(self, path: str) -> AsyncIterator[ByteConnection]:
+        """Connect to a socket inside; opened again as by `attach`."""
+        async with self._opened(lambda client: client.socket(path)) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def _opened(
+        self,
+        connect: Callable[[RuntimeClient], AbstractAsyncContextManager[T]],
+        *,
+        again: type[Unavailable] = Unavailable,
+    ) -> AsyncIterator[T]:
+        """Yield a connection, to the next runtime where this one is gone or falls asleep."""
         async with AsyncExitStack() as stack:
             try:
-                pipe = await stack.enter_async_context(self._client.pipe(body))
-            except NoConnection as error:
+                connection = await stack.enter_async_context(connect(self._client))
+            except again as error:
                 client = await self._reconnect(error)
-                pipe = await stack.enter_async_context(client.pipe(body))
+                connection = await stack.enter_async_context(connect(client))
             except Conflict as error:
                 client = await self._next(error)
-                pipe = await stack.enter_async_context(client.pipe(body))
-            yield pipe
+                connection = await stack.enter_async_context(connect(client))
+            yield connection
 
     async def _reconnect(self, error: Unavailable) -> RuntimeClient:
         """Return the client of the next runtime, where the sandbox sleeps or wakes. Raises

@@ -3,8 +3,8 @@
 Subclass `RuntimeClientsContract` in a test module. Fixtures: `clients`; `living`, the address of a
 runtime that answers `GET /health` with 200 and whose terminal at `TERMINAL` sends each frame back;
 `working`, the address of a runtime whose worker `w1` answers `test/ping` and is new; `running`, the
-address of a runtime that runs `cat`; `dead`, the address of a runtime that does not answer, asked
-for in tests of its own.
+address of a runtime that runs `cat`, and where a socket at `SOCKET` sends back what it gets;
+`dead`, the address of a runtime that does not answer, asked for in tests of its own.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ import pytest
 
 from atoll.domain.errors import Conflict, Failed, Invalid, NotFound, Unavailable
 from atoll.ports.extension import Reachability
-from atoll.ports.runtime import Output, RuntimeClient, RuntimeClients
+from atoll.ports.runtime import ByteConnection, Output, RuntimeClient, RuntimeClients
 from atoll.wire.contract.call import PathId, bytes_call, json_call
 from atoll.wire.contract.exec_pipe import OutputEnd, PipeBody, ProgramExit
 from atoll.wire.contract.terminals import End
@@ -26,6 +26,7 @@ from atoll.wire.contract.workers import (
 )
 
 TERMINAL = "/sessions/t_1/attach"
+SOCKET = "echo/s"
 HEALTH = bytes_call("/health")
 WORKER = PathId("w1")
 NOWHERE = bytes_call("/nothing-is-here")
@@ -196,6 +197,31 @@ class RuntimeClientsContract:
             async with clients.client(running).pipe(body):
                 pass
 
+    async def test_socket_gives_bytes_and_their_end_both_ways(
+        self, clients: RuntimeClients, running: Reachability
+    ) -> None:
+        data = bytes(range(256)) * 4096
+        async with (
+            asyncio.timeout(PATIENCE_SECONDS),
+            clients.client(running).socket(SOCKET) as connection,
+            asyncio.TaskGroup() as tasks,
+        ):
+            reading = tasks.create_task(_read_all(connection))
+            await connection.write(data)
+            await connection.write_eof()
+            assert await reading == data
+            await connection.close()
+            with pytest.raises(Unavailable):
+                await connection.write(b"late")
+
+    async def test_socket_that_is_not_there_is_refused(
+        self, clients: RuntimeClients, running: Reachability
+    ) -> None:
+        with pytest.raises(NotFound) as refused:
+            async with clients.client(running).socket("echo/none"):
+                pass
+        assert refused.value.code == "no_such_file"
+
     async def test_request_of_a_worker_has_one_receipt_which_its_spool_holds(
         self, clients: RuntimeClients, working: Reachability
     ) -> None:
@@ -236,6 +262,10 @@ class RuntimeClientsContract:
         await _assert_unavailable(clients.client(living))
 
 
+async def _read_all(connection: ByteConnection) -> bytes:
+    return b"".join([piece async for piece in connection])
+
+
 async def _assert_unavailable(client: RuntimeClient) -> None:
     with pytest.raises(Unavailable):
         await client.call(HEALTH)
@@ -247,4 +277,7 @@ async def _assert_unavailable(client: RuntimeClient) -> None:
             pass
     with pytest.raises(Unavailable):
         async with client.pipe(PipeBody(argv=["cat"])):
+            pass
+    with pytest.raises(Unavailable):
+        async with client.socket(SOCKET):
             pass

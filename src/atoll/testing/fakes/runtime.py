@@ -14,6 +14,7 @@ from atoll.domain.errors import Conflict, Invalid, NotFound, Unavailable
 from atoll.domain.wall.probe import PROBE
 from atoll.ports.extension import Reachability
 from atoll.ports.runtime import (
+    ByteConnection,
     Channel,
     ExecPipe,
     HandoverLink,
@@ -27,6 +28,7 @@ from atoll.services.provisioning.seeds import SEED
 from atoll.wire.contract.call import Query, RuntimeCall
 from atoll.wire.contract.exec_pipe import PATH as PIPE_PATH
 from atoll.wire.contract.exec_pipe import SIGNALS, OutputEnd, PipeBody, ProgramExit, Stream
+from atoll.wire.contract.ports import SOCKETS_PATH
 from atoll.wire.contract.terminals import End
 
 T = TypeVar("T")
@@ -132,6 +134,36 @@ class FakePipe:
                 self._events.put_nowait(event)
 
 
+class FakeConnection:
+    """A `ports.runtime.ByteConnection` that sends back what it gets, and ends with it."""
+
+    def __init__(self) -> None:
+        self._pieces: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """See the port."""
+        while (piece := await self._pieces.get()) is not None:
+            yield piece
+
+    async def write(self, data: bytes) -> None:
+        """See the port."""
+        if self._closed:
+            raise Unavailable("The connection is closed.")
+        self._pieces.put_nowait(data)
+
+    async def write_eof(self) -> None:
+        """See the port."""
+        if self._closed:
+            raise Unavailable("The connection is closed.")
+        self._pieces.put_nowait(None)
+
+    async def close(self) -> None:
+        """See the port."""
+        self._closed = True
+        self._pieces.put_nowait(None)
+
+
 class WorkerInMemory:
     """A worker without an agent: each request is answered at once with its own params."""
 
@@ -173,8 +205,8 @@ class FakeRuntimes:
 
     `answers` holds status and document by method and path; the health and the journal are answered
     of themselves, and anything else is not found. `terminals` names the paths that can be attached
-    to; whatever a pipe runs is a `FakePipe`, and `pipes` lists what was run. `calls` lists the
-    requests. `gate`, when set, holds back every answer until a test sets the
+    to, `sockets` the sockets inside. Whatever a pipe runs is a `FakePipe`; `pipes` lists that.
+    `calls` lists the requests. `gate`, when set, holds back every answer until a test sets the
     event. Nothing answers while `down`. `health` is what the health says besides, and `wall` the
     answer to a probe of the wall. `workers` are served by id. `programs` are the agents whose
     programs are inside: no other starts.
@@ -182,6 +214,7 @@ class FakeRuntimes:
 
     calls: list[RuntimeCall[Any]] = field(default_factory=list)
     pipes: list[PipeBody] = field(default_factory=list)
+    sockets: set[str] = field(default_factory=set)
     answers: dict[tuple[str, str], tuple[int, object]] = field(default_factory=dict)
     journal: list[dict[str, object]] = field(default_factory=list)
     terminals: set[str] = field(default_factory=set)
@@ -248,6 +281,18 @@ class FakeRuntimes:
             yield pipe
         finally:
             await pipe.close()
+
+    @asynccontextmanager
+    async def socket(self, path: str) -> AsyncIterator[ByteConnection]:
+        """See the port."""
+        self._check(SOCKETS_PATH)
+        if path not in self.sockets:
+            raise NotFound("There is no such socket.", code="no_such_file")
+        connection = FakeConnection()
+        try:
+            yield connection
+        finally:
+            await connection.close()
 
     @asynccontextmanager
     async def request_handover(

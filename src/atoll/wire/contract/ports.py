@@ -1,8 +1,14 @@
-"""Ports of a sandbox's loopback on which something listens."""
+"""Ports of a sandbox's loopback on which something listens, and connections to sockets."""
+
+from typing import Final
 
 import msgspec
 
 from atoll.wire.contract.call import RuntimeCall, json_call
+
+SOCKETS_PATH: Final = "/sockets"
+END: Final = "end"
+"""Text frame of a client on a connection: it sends no more bytes."""
 
 
 class PortList(msgspec.Struct, frozen=True):
