@@ -60,6 +60,8 @@ def _commands(command: click.Command, words: str) -> Iterator[tuple[str, click.C
     if command.invoke_without_command:
         yield words, command
     for name, below in command.commands.items():
+        if below.hidden:
+            continue
         yield from _commands(below, f"{words} {name}")
 
 

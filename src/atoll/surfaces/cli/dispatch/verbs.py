@@ -20,6 +20,7 @@ class Verbs(click.Group):
         rows = [
             (name, command.get_short_help_str(limit=MAX_SENTENCE))
             for name, command in self.commands.items()
+            if not command.hidden
         ]
         with formatter.section("Commands"):
             formatter.write_dl(sorted(rows))
