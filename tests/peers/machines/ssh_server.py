@@ -42,6 +42,8 @@ class SshServer:
     uid: int = field(default_factory=claim_uid)
     engine: Path | None = None
     process: subprocess.Popen[bytes] | None = None
+    settings: str = ""
+    """More lines of its configuration."""
 
     @property
     def user(self) -> str:
@@ -102,7 +104,7 @@ class SshServer:
         config.write_text(
             f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {key}\nPidFile none\n"
             f"AuthorizedKeysFile {self.folder}/authorized_keys\nStrictModes no\nUsePAM no\n"
-            f"PasswordAuthentication no\nSetEnv HOME={self.home}\n"
+            f"PasswordAuthentication no\nSetEnv HOME={self.home}\n{self.settings}"
         )
         words = [str(SSHD), "-D", "-e", "-f", str(config)]
         if os.geteuid() == 0:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from atoll.domain.errors import Invalid
-from atoll.surfaces.cli.commands import ssh as ssh_command
 from atoll.surfaces.cli.ssh.client_files import ClientFiles, include, sandbox_name
 from tests.surfaces.cli.commands.people.test_token import answers
 from tests.surfaces.cli.conftest import Cli
@@ -158,7 +157,7 @@ def test_login_is_openssh_with_its_own_words(
     expected: list[str],
 ) -> None:
     ran: list[list[str]] = []
-    monkeypatch.setattr(ssh_command.os, "execv", lambda _path, argv: ran.append(argv))
+    monkeypatch.setattr(os, "execv", lambda _path, argv: ran.append(argv))
     answers(gateway, "POST /v1/sandboxes/key/ssh/certificates", CERTIFIED, 201)
     done = cli("ssh", *words)
     assert done.code == 0, done.err

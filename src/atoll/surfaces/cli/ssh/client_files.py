@@ -56,7 +56,7 @@ class ClientFiles:
 
     def certificate(self, name: str) -> Path:
         """Return the file of a sandbox's certificate. Raises `Invalid` for a name that is none."""
-        return self.folder / "certificates" / f"{sandbox_name(name)}-cert.pub"
+        return self.folder / "certificates" / f"{sandbox_name(name)}{SUFFIX}-cert.pub"
 
     def public_key(self) -> str:
         """Return the public key of this machine, which is made at the first use."""
@@ -92,7 +92,8 @@ class ClientFiles:
     def hosts_text(self, alias: str) -> str:
         """Return what the configuration says of the hosts."""
         atoll = self._atoll()
-        usual = "\n".join(f"    IdentityFile ~/.ssh/{name}" for name in _USUAL_KEYS)
+        keys = [Path.home() / ".ssh" / name for name in _USUAL_KEYS]
+        usual = "".join(f"    IdentityFile {_quote(key)}\n" for key in keys if key.exists())
         return f"""\
 Host *{SUFFIX} "!*'*"
     ProxyCommand {atoll} --proxy '%n'
@@ -104,8 +105,7 @@ Host *{SUFFIX} "!*'*"
     IdentitiesOnly yes
     IdentityFile {_quote(self.key)}
     CertificateFile {_quote(self.folder / "certificates" / "%n-cert.pub")}
-{usual}
-    Ciphers {_CIPHERS}
+{usual}    Ciphers {_CIPHERS}
     ForwardAgent no
     ForwardX11 no
 """
