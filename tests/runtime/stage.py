@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -224,7 +225,14 @@ async def runtime(
             )
             control_plane.subscribe(terminals.resume)
             speakers = Agents(spawner, agents, terminals, journal=journal, tasks=tasks)
-            execs = Execs(spawner, env=env, cwd=spawner.root, journal=journal, tasks=tasks)
+            execs = Execs(
+                spawner,
+                env=env,
+                cwd=spawner.root,
+                journal=journal,
+                tasks=tasks,
+                make_pipe_stage=partial(redactions.stream, binary=True),
+            )
             activity = Activity("sb_test", 1)
             app = build(token=token)
             promise_parts(app).set_result(

@@ -5,6 +5,7 @@ Nothing here waits or serves. `wiring.runtime` serves the parts, and closes them
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from atoll.domain.wall.interior import HOME
 from atoll.ports.runtime_boot import LinkBoot, RuntimeBoot
@@ -139,6 +140,7 @@ def _build_execs(boot: RuntimeBoot, ground: RuntimeGround, acts: FileActs) -> Ex
         journal=ground.journal,
         tasks=ground.tasks,
         make_stage=ground.redactions.stream,
+        make_pipe_stage=partial(ground.redactions.stream, binary=True),
         on_end=acts.note,
     )
 

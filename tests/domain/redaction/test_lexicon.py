@@ -88,3 +88,12 @@ def test_detector_secret_coloured_behind_a_cut_sequence_is_found() -> None:
     innocent = Detector(Lexicon(("5mABCDEFGH",)))
     assert not innocent.feed(b"\x1b[3")
     assert not innocent.feed(b"5mABCD\x1b[0mEFGH")
+
+
+@pytest.mark.parametrize("cut", range(1, 60, 7))
+def test_detector_of_binary_finds_what_stands_byte_for_byte(cut: int) -> None:
+    data = b"\0\b" * 10 + KEY.encode() + b"\0"
+    detector = Detector(LEXICON, binary=True)
+    detector.feed(data[:cut])
+    assert detector.feed(data[cut:])
+    assert not Detector(LEXICON, binary=True).feed(b"\0\x1b[" * 1000)

@@ -117,3 +117,8 @@ def test_literals_name_where_they_stand_and_what_could_become_one() -> None:
     assert literals.find(b"neither") == NOTHING
     assert literals.touches(b"a two")
     assert not literals.touches(b"neither")
+
+
+def test_plain_bytes_hold_what_text_holds() -> None:
+    literals = Literals(["key-of-mine"])
+    assert literals.find_plain(b"\0key-of-mine\0key") == literals.find(b"\0key-of-mine\0key")

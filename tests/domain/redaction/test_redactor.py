@@ -267,3 +267,18 @@ def test_redactor_secret_begun_behind_wide_text_is_held_and_masked(before: str) 
         text
     )
     assert redactor.feed(KEY[12:].encode() + b"!").endswith(b"*" * (len(KEY) - 12) + b"!")
+
+
+@pytest.mark.parametrize("cut", range(0, 40, 3))
+def test_binary_pieces_are_masked_where_the_secret_stands_byte_for_byte(cut: int) -> None:
+    data = b"\0\x1b[" + b"x" * 9 + b"correct-horse-battery" + b"\0\xff\b\r"
+    redactor = Redactor(Lexicon(["correct-horse-battery"]), binary=True)
+    out = redactor.feed(data[:cut]) + redactor.feed(data[cut:]) + redactor.flush()
+    assert out == data.replace(b"correct-horse-battery", b"*" * 21)
+
+
+def test_text_of_a_binary_stream_is_masked_as_text() -> None:
+    redactor = Redactor(Lexicon(["correct-horse-battery"]), binary=True)
+    coloured = b"correct-\x1b[1mhorse-\x1b[0mbattery"
+    out = redactor.feed(b"\0") + redactor.feed(coloured) + redactor.flush()
+    assert b"horse" not in out

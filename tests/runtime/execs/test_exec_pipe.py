@@ -536,3 +536,98 @@ async def test_refusal_does_not_repeat_a_secret() -> None:
         (failure,) = await to_close(ws)
     assert failure["error"]["code"] == "no_such_program"
     assert secret not in failure["error"]["message"]
+
+
+# Secrets.
+
+SECRET = "hunter2-hunter2-hunter2"
+
+
+@asynccontextmanager
+async def with_secret() -> AsyncIterator[tuple[Runtime, RuntimeClient]]:
+    """A runtime that knows `SECRET`, and a client of it."""
+    clients = HttpRuntimeClients()
+    async with asyncio.timeout(PATIENCE_SECONDS), runtime(secrets=(SECRET,)) as rt:
+        yield rt, clients.client(Reachability(f"unix:{rt.socket_path}", WALL))
+        await clients.close()
+
+
+@pytest.mark.parametrize("around", [b"text ", b"\0binary\xff"])
+async def test_secret_in_output_is_masked_in_text_and_in_binary(around: bytes) -> None:
+    data = around * 9000 + SECRET.encode() + around * 9000
+    async with with_secret() as (_, client):
+        seen = await run(client, PipeBody(shell="tee /dev/stderr"), data)
+    assert seen.out == seen.err == data.replace(SECRET.encode(), b"*" * len(SECRET))
+
+
+async def test_coloured_secret_in_text_is_masked() -> None:
+    coloured = b"\x1b[1m".join((b"hunter2-", b"hunter2-", b"hunter2"))
+    async with with_secret() as (_, client):
+        seen = await run(client, PipeBody(argv=["cat"]), coloured)
+    assert b"hunter2" not in seen.out
+
+
+async def test_beginning_of_a_secret_is_not_held_for_ever() -> None:
+    async with (
+        with_secret() as (_, client),
+        client.pipe(PipeBody(shell="printf hunter; exec sleep 1000")) as pipe,
+    ):
+        assert await anext(aiter(pipe)) == Output(Stream.STDOUT, b"hunter")
+
+
+def sftp_message(kind: int, body: bytes) -> bytes:
+    return (len(body) + 1).to_bytes(4, "big") + bytes([kind]) + body
+
+
+def sftp_text(data: bytes) -> bytes:
+    return len(data).to_bytes(4, "big") + data
+
+
+async def read_by_sftp(client: RuntimeClient, name: str, secrets: Any) -> bytes:
+    """What an SFTP server sends for a file of 64 bytes that is read in two halves."""
+    opening = (b"\0\0\0\1", sftp_text(name.encode()), b"\0\0\0\1", bytes(4))
+    async with client.pipe(PipeBody(tool=["sftp"], secrets=secrets)) as pipe:
+        await pipe.write(sftp_message(1, b"\0\0\0\3") + sftp_message(3, b"".join(opening)))
+        opened, handle = b"", None
+        async for event in pipe:
+            assert isinstance(event, Output), event
+            opened += event.data
+            if (handle := _handle_of(opened)) is not None:
+                break
+        for at in (0, 32):
+            span = at.to_bytes(8, "big") + (32).to_bytes(4, "big")
+            await pipe.write(sftp_message(5, b"\0\0\0\2" + sftp_text(handle or b"") + span))
+        await pipe.write_eof()
+        return (await Seen().read(pipe)).out
+
+
+def _handle_of(data: bytes) -> bytes | None:
+    """The handle in a server's messages, where it is there."""
+    at = 0
+    while len(data) >= at + 5:
+        size = int.from_bytes(data[at : at + 4], "big")
+        message = data[at + 4 : at + 4 + size]
+        if len(message) == size and message[0] == 102:
+            return message[9:]
+        at += 4 + size
+    return None
+
+
+@pytest.mark.parametrize("secrets", ["refuse", "allow"])
+async def test_file_that_holds_a_secret_leaves_by_sftp_only_where_allowed(secrets: str) -> None:
+    content = b"x" * 20 + SECRET.encode() + b"y" * (44 - len(SECRET))
+    async with with_secret() as (rt, client):
+        (rt.home / "w" / "plain").write_bytes(b"z" * 64)
+        (rt.home / "w" / "secret").write_bytes(content)
+        assert b"z" * 32 in await read_by_sftp(client, f"{rt.home}/w/plain", secrets)
+        assert rt.journal.read(0, 10).entries == []
+        if secrets == "allow":
+            out = await read_by_sftp(client, f"{rt.home}/w/secret", secrets)
+            assert content[:32] in out and content[32:] in out
+        else:
+            with pytest.raises(Conflict) as refused:
+                await read_by_sftp(client, f"{rt.home}/w/secret", secrets)
+            assert refused.value.code == "holds_secret"
+        (entry,) = rt.journal.read(0, 10).entries
+        kind = {"refuse": "secret.withheld", "allow": "secret.exported"}[secrets]
+        assert (entry.kind, entry.payload) == (kind, {"path": "sftp"})

@@ -72,6 +72,14 @@ class Lexicon:
             return self._find_all(data, own[0], live, drawn=drawn)
         return Findings(merge_spans(own[0]), tuple(live)) if own[0] or live else NOTHING
 
+    def find_plain(self, data: bytes) -> Findings:
+        """Return what stands in `data` byte for byte, for bytes that nobody reads as text."""
+        own, own_from = find_shapes(data)
+        exact = self._exact.sight(data)
+        starts = {begin for begin in (own_from, exact.live_from) if begin < len(data)}
+        live = tuple((begin, len(data) - begin) for begin in sorted(starts))
+        return Findings(merge_spans((*own, *exact.spans)), live)
+
     def _find_all(
         self, data: bytes, own: Iterable[Span], live: list[Span], *, drawn: bool
     ) -> Findings:

@@ -32,17 +32,21 @@ class Finder(Protocol):
 
     def __bool__(self) -> bool: ...
     def find(self, data: bytes) -> Findings: ...
+    def find_plain(self, data: bytes) -> Findings: ...
     def context(self, data: bytes, at: int) -> bytes: ...
     def mask(self, data: bytes, spans: Iterable[Span]) -> bytes: ...
 
 
 class Redactor:
-    """A redactor of one stream, over a lexicon that may be replaced while it flows."""
+    """A redactor of one stream, over a lexicon that may be replaced while it flows. With `binary`,
+    pieces that hold a NUL byte are no text: in them a secret is looked for byte for byte alone, as
+    in anything else the other views find beginnings everywhere."""
 
-    __slots__ = ("__weakref__", "_held", "_shown", "_spans", "_stays", "lexicon")
+    __slots__ = ("__weakref__", "_binary", "_held", "_shown", "_spans", "_stays", "lexicon")
 
-    def __init__(self, lexicon: Finder) -> None:
+    def __init__(self, lexicon: Finder, *, binary: bool = False) -> None:
         self.lexicon = lexicon
+        self._binary = binary
         self._held = b""
         """The bytes that may still become a secret, and their row, which may be overwritten; the
         first `_shown` bytes have been sent already."""
@@ -64,7 +68,8 @@ class Redactor:
         if not self._held and not self.lexicon:
             return data
         whole = self._held + data
-        found = self.lexicon.find(whole)
+        plain = self._binary and b"\0" in data
+        found = self.lexicon.find_plain(whole) if plain else self.lexicon.find(whole)
         if not (self._held or found.spans or found.live or found.row is not None):
             self._begin_anew(data)
             return data

@@ -12,7 +12,9 @@ import socket
 from aiohttp import WSMessage, WSMsgType, web
 
 from atoll.domain.error_status import status_of
-from atoll.domain.errors import AtollError, Invalid
+from atoll.domain.errors import AtollError, Conflict, Invalid
+from atoll.domain.redaction.detector import Detector
+from atoll.domain.redaction.sftp_contents import SftpContents
 from atoll.runtime.api.parts import Parts, parts_of
 from atoll.runtime.api.requests import check_argv, check_cwd, check_env
 from atoll.runtime.execs.execs import ExecRequest
@@ -29,7 +31,8 @@ CLOSE_SECONDS = 5.0
 REFUSED = 1008
 """Close code after an error (RFC 6455 §7.4.1, policy violation)."""
 
-TOOLS = frozenset({"sftp"})
+SFTP = "sftp"
+TOOLS = frozenset({SFTP})
 """The modes of init that may be run so."""
 
 MAX_ACTOR = 256
@@ -73,13 +76,18 @@ class _Session:
         self._client = client
         self._parts = parts
         self._fault: AtollError | None = None
+        self._withheld = asyncio.Event()
         self._input_over = False
+        self._guard: _ContentGuard | None = None
 
     async def serve(self) -> AtollError | None:
         """Run what the client asks for, until it has its end or left. Returns an error to report.
         Raises `ConnectionError` when there is nobody to report to, or nothing may be reported."""
         try:
-            request = _exec_request(await self._read_body())
+            body = await self._read_body()
+            request = _exec_request(body)
+            if body.tool is not None:
+                self._guard = _ContentGuard(self._parts, allowed=body.secrets == "allow")
             ending = self._parts.ending
             ending.check()
             async with self._parts.execs.pipe(request) as piped:
@@ -110,8 +118,10 @@ class _Session:
         """Carry both ways until the client has the program's end, or left."""
         async with asyncio.TaskGroup() as tasks:
             several = [
-                tasks.create_task(part)
-                for part in (self._deliver(piped), self._receive(piped), self._return_credit(piped))
+                tasks.create_task(self._deliver(piped)),
+                tasks.create_task(self._receive(piped)),
+                tasks.create_task(self._return_credit(piped)),
+                tasks.create_task(self._end_when_withheld()),
             ]
             await asyncio.wait(several, return_when=asyncio.FIRST_COMPLETED)
             for task in several:
@@ -126,16 +136,32 @@ class _Session:
                 tasks.create_task(self._send_output(piped.stdout, Stream.STDOUT))
                 tasks.create_task(self._send_output(piped.stderr, Stream.STDERR))
             end = await piped.ended()
-            if not self._parts.ending.announced:
+            if not (self._withheld.is_set() or self._parts.ending.announced):
                 await self._send(exec_pipe.ProgramExit(end))
 
     async def _send_output(self, output: OutputPipe, stream: Stream) -> None:
         with contextlib.suppress(ConnectionError):
             while data := await output.read():
+                if stream is Stream.STDOUT and not self._may_send(data):
+                    self._withheld.set()
+                    return
                 await self._client.send_bytes(exec_pipe.encode_bytes(stream, data))
                 # A fast client never makes the sender wait, and others want their turn.
                 await asyncio.sleep(0)
             await self._send(exec_pipe.OutputEnd("stdout" if stream is Stream.STDOUT else "stderr"))
+
+    def _may_send(self, data: bytes) -> bool:
+        """Report whether output may be sent."""
+        return self._guard is None or self._guard.passes(data)
+
+    async def _end_when_withheld(self) -> None:
+        """Wait until output may not be sent, which ends the pipe."""
+        await self._withheld.wait()
+        self._fault = Conflict(
+            "a file holds a secret of the sandbox's owner; who may see it reads it with "
+            "secrets=allow",
+            code="holds_secret",
+        )
 
     async def _return_credit(self, piped: PipedExec) -> None:
         with contextlib.suppress(ConnectionError):
@@ -175,6 +201,25 @@ class _Session:
                     await piped.signal(_signal_number(name))
         except UNREADABLE as error:
             raise Invalid(f"a text frame is no message of a pipe: {error}") from error
+
+
+class _ContentGuard:
+    """Search of the files that a tool sends, for the secrets known at its beginning. The first that
+    is found goes into the journal."""
+
+    def __init__(self, parts: Parts, *, allowed: bool) -> None:
+        self._parts = parts
+        self._allowed = allowed
+        self._contents = SftpContents()
+        self._detector = Detector(parts.redactions.lexicon, binary=True)
+
+    def passes(self, data: bytes) -> bool:
+        """Report whether these bytes may be sent."""
+        before = self._detector.found
+        if self._detector.feed(self._contents.feed(data)) and not before:
+            kind = "secret.exported" if self._allowed else "secret.withheld"
+            self._parts.journal.append(kind, {"path": SFTP})
+        return self._allowed or not self._detector.found
 
 
 def _exec_request(body: PipeBody) -> ExecRequest:

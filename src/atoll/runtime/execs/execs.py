@@ -61,8 +61,8 @@ class _Pipes:
 
 
 class Execs:
-    """All execs, by id, oldest first. `make_stage` gives each output stream its transform, and
-    `on_end` is called at the end of each."""
+    """All execs, by id, oldest first. `make_stage` gives each output stream its transform,
+    `make_pipe_stage` those of pipes, and `on_end` is called at the end of each."""
 
     def __init__(
         self,
@@ -73,9 +73,11 @@ class Execs:
         journal: Journal,
         tasks: Tasks,
         make_stage: MakeStage = PassThrough,
+        make_pipe_stage: MakeStage = PassThrough,
         on_end: Callable[[], None] = lambda: None,
     ) -> None:
         self._make_stage = make_stage
+        self._make_pipe_stage = make_pipe_stage
         self._on_end = on_end
         self._spawner = spawner
         self._env = dict(env)
@@ -250,7 +252,7 @@ class Execs:
 
     def _stages(self, request: ExecRequest) -> MakeStage:
         """Return the transform of a program's output; that of a tool is never rewritten."""
-        return PassThrough if request.tool else self._make_stage
+        return PassThrough if request.tool else self._make_pipe_stage
 
     def _base_env(self, request: ExecRequest) -> dict[str, str]:
         if request.clean_env or request.tool:

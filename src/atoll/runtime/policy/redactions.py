@@ -36,9 +36,10 @@ class Redactions:
         logins = {each.value for each in policy.logins}
         self._know(self._floor | named | keys | customs | tokens | logins)
 
-    def stream(self) -> Redactor:
-        """Return a redactor for one stream; it follows later policies for as long as it is used."""
-        redactor = Redactor(self.lexicon)
+    def stream(self, *, binary: bool = False) -> Redactor:
+        """Return a redactor for one stream; it follows later policies for as long as it is used.
+        A stream may be `binary` that is no terminal's."""
+        redactor = Redactor(self.lexicon, binary=binary)
         self._streams.add(redactor)
         return redactor
 
