@@ -50,7 +50,10 @@ WITHIN = {
 NOBODYS = {"realm", "code"}
 """Realms are public, and a code is whoever's who confirms it."""
 
+PUBLIC_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAS36OZisKD2OHSgwnvTaGeeTaqB04Tu8MCN8vpYPRQN"
+
 FILLED: dict[str, Any] = {
+    "POST /v1/sandboxes/{sandbox}/ssh/certificates": {"public_key": PUBLIC_KEY},
     "POST /v1/sandboxes/{sandbox}/pulls": {"repo": 0, "branch": None},
     "POST /v1/sandboxes/{sandbox}/sync": {},
     "POST /v1/sandboxes/{sandbox}/extend_ttl": {"ttl": "1h"},
@@ -109,12 +112,9 @@ NOISE = {"date", "content-length"}
 
 HOST = {
     "address": "ssh://ada@box.example",
-    "host_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAS36OZisKD2OHSgwnvTaGeeTaqB04Tu8MCN8vpYPRQN",
+    "host_key": PUBLIC_KEY,
 }
 """A host of the installation, which no member may see."""
-
-PUBLIC_KEY = HOST["host_key"]
-"""An SSH key, which is its owner's alone."""
 
 LOGIN = {"agent": "opencode", "method": 2, "api_key": "canary-of-a-login-0123456789"}
 """A login of an agent, which is its owner's alone."""
