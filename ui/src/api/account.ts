@@ -13,6 +13,9 @@ export type MadeToken = Schemas['MadePatView'];
 /** A command line that waits to be confirmed. */
 export type WaitingCliLogin = Schemas['WaitingCliLoginView'];
 
+/** A key by which one logs in over SSH. */
+export type SshKey = Schemas['SshKeyView'];
+
 /** A browser that is logged in. */
 export type Session = Schemas['MySessionView'];
 
@@ -52,6 +55,12 @@ export const accountApi = {
     call('GET', `auth/cli/${encodeURIComponent(code)}`) as Promise<WaitingCliLogin>,
   /** Lets the command line with this code act for the caller. */
   confirmCli: (code: string) => call('POST', `auth/cli/${encodeURIComponent(code)}/confirm`),
+
+  async sshKeys(): Promise<readonly SshKey[]> {
+    return ((await call('GET', 'v1/ssh/keys')) as Schemas['SshKeyList']).keys;
+  },
+  addSshKey: (key: string) => call('POST', 'v1/ssh/keys', { key }) as Promise<SshKey>,
+  removeSshKey: (key: string) => call('DELETE', `v1/ssh/keys/${encodeURIComponent(key)}`),
 
   /** The caller's tokens, or those of a service account. */
   async tokens(account?: string): Promise<readonly Token[]> {

@@ -1,4 +1,5 @@
-/** One's own account: the name others see, the organization, where one is logged in, and tokens. */
+/** One's own account: the name others see, the organization, where one is logged in, tokens and
+ * SSH keys. */
 
 import { useState } from 'react';
 import { t } from '../../language/t';
@@ -15,6 +16,7 @@ import { Page } from '../parts/Page';
 import { DriveSection } from '../drive/DriveSection';
 import { OwnLogin } from './OwnLogin';
 import { Sessions } from './Sessions';
+import { SshKeys } from './SshKeys';
 import { Tokens } from './Tokens';
 
 const MAX_NAME = 64;
@@ -45,6 +47,7 @@ export function AccountPage({ onMenu }: { readonly onMenu: () => void }) {
       {ours?.me === LOCAL && mode === 'oidc' && <OwnLogin />}
       <Sessions />
       <Tokens role={ours?.organization.role ?? 'owner'} />
+      <SshKeys />
       {/* Last: where no Drive is offered it goes again, and may move nothing that is pressed. */}
       <DriveSection />
     </Page>

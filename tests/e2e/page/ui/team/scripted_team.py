@@ -89,6 +89,7 @@ class ScriptedTeam:
     begun: list[dict[str, str]] = field(default_factory=list)
     sessions: list[dict[str, Any]] = field(default_factory=lambda: [dict(one) for one in SESSIONS])
     tokens: list[dict[str, Any]] = field(default_factory=list)
+    ssh_keys: list[dict[str, Any]] = field(default_factory=list)
     invitations: list[dict[str, Any]] = field(default_factory=list)
     waiting: list[dict[str, Any]] = field(default_factory=list)
     waiting_boards: list[dict[str, Any]] = field(default_factory=list)
@@ -149,6 +150,9 @@ class ScriptedTeam:
             web.get("/auth/cli/{code}", self._waiting_cli),
             web.post("/auth/cli/{code}/confirm", self._waiting_cli),
             web.get("/v1/tokens", self._tokens),
+            web.get("/v1/ssh/keys", self._ssh_keys),
+            web.post("/v1/ssh/keys", self._add_ssh_key),
+            web.delete("/v1/ssh/keys/{key}", self._remove_ssh_key),
             web.post("/auth/pat", self._make_token),
             web.delete("/v1/tokens/{token}", self._revoke_token),
             web.post("/v1/invitations/look", self._look),
@@ -240,6 +244,30 @@ class ScriptedTeam:
         await self._note(request)
         gone = request.match_info["token"]
         self.tokens = [one for one in self.tokens if one["id"] != gone]
+        return web.Response(status=204)
+
+    async def _ssh_keys(self, _: web.Request) -> web.StreamResponse:
+        return web.json_response({"keys": self.ssh_keys})
+
+    async def _add_ssh_key(self, request: web.Request) -> web.StreamResponse:
+        line = (await self._note(request))["key"]
+        if not line.startswith("ssh-ed25519 "):
+            return refusal(422, "This is no public key of OpenSSH.", where="key")
+        added = {
+            "key_id": f"key_{len(self.ssh_keys)}",
+            "name": line.split(" ", 2)[2],
+            "kind": "ssh-ed25519",
+            "fingerprint": "SHA256:qVw7mPz0bTn1pH2zT0l8gk3kqU9zYc4n5hGd7sJf1aQ",
+            "added_at": stamp(),
+            "used_at": None,
+        }
+        self.ssh_keys.append(added)
+        return web.json_response(added, status=201)
+
+    async def _remove_ssh_key(self, request: web.Request) -> web.StreamResponse:
+        await self._note(request)
+        gone = request.match_info["key"]
+        self.ssh_keys = [one for one in self.ssh_keys if one["key_id"] != gone]
         return web.Response(status=204)
 
     async def _own_login(self, _: web.Request) -> web.Response:

@@ -129,3 +129,26 @@ async def test_command_line_is_confirmed_by_the_code_that_both_show(
     await main.get_by_role("button", name="Confirm").press("Enter")
     await expect(main.get_by_role("status")).to_contain_text("the command line is logged in")
     assert ("POST", f"/auth/cli/{CODE}/confirm", None) in server.team.asked
+
+
+async def test_ssh_key_is_added_listed_and_removed(server: ScriptedServer, page: Page) -> None:
+    server.team.found()
+    main = await account(server, page)
+    await expect(main.get_by_text("No SSH keys.")).to_be_visible()
+    await main.get_by_role("button", name="Add a key").click()
+    dialog = page.get_by_role("dialog", name="Add a key")
+    field = dialog.get_by_label("Public key")
+    await expect(field).to_be_focused()
+    await field.fill("-----BEGIN OPENSSH PRIVATE KEY-----")
+    await dialog.get_by_role("button", name="Add", exact=True).click()
+    await expect(dialog.get_by_text("This is no public key of OpenSSH.")).to_be_visible()
+    await field.fill("ssh-ed25519 AAAA <b>ada</b>@laptop")
+    await dialog.get_by_role("button", name="Add", exact=True).click()
+    await expect(dialog).to_have_count(0)
+    keys = main.get_by_role("list", name="SSH keys").get_by_role("listitem")
+    await expect(keys).to_contain_text(["<b>ada</b>@laptop"])
+    await expect(keys).to_contain_text(["ssh-ed25519 · never used"])
+    await keys.get_by_role("button", name="Remove").click()
+    await page.get_by_role("alertdialog").get_by_role("button", name="Remove").click()
+    await expect(main.get_by_text("No SSH keys.")).to_be_visible()
+    assert server.team.asked[-1] == ("DELETE", "/v1/ssh/keys/key_0", None)
