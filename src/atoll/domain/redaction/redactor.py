@@ -71,7 +71,8 @@ class Redactor:
         plain = self._binary and b"\0" in data
         found = self.lexicon.find_plain(whole) if plain else self.lexicon.find(whole)
         if not (self._held or found.spans or found.live or found.row is not None):
-            self._begin_anew(data)
+            # What is no text opens no escape sequence for what follows.
+            self._begin_anew(b"" if plain else data)
             return data
         # A secret found before may reach into the held bytes; its beginning is gone by now.
         self._spans = merge_spans((*self._spans, *found.spans))
