@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.errors import Failed, Invalid
-from atoll.surfaces.cli.attach.attachment import (
+from atoll.client.attach.attachment import (
     AttachState,
     Clear,
     InputWindow,
@@ -19,8 +18,9 @@ from atoll.surfaces.cli.attach.attachment import (
     Send,
     Write,
 )
-from atoll.surfaces.cli.attach.keys import DetachKeys
-from atoll.surfaces.cli.attach.screen import ScreenModes
+from atoll.client.attach.keys import DetachKeys
+from atoll.client.attach.screen import ScreenModes
+from atoll.domain.errors import Failed, Invalid
 from atoll.surfaces.cli.console.guard import ScreenGuard
 
 

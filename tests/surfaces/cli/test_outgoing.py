@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from atoll.surfaces.cli.attach.outgoing import Outgoing
+from atoll.client.attach.outgoing import Outgoing
 
 
 async def test_input_waits_for_room_and_goes_on_when_some_was_taken() -> None:
@@ -39,13 +39,13 @@ async def test_end_of_the_connection_refuses_what_waits_and_the_next_begins_afre
 async def test_program_that_takes_nothing_has_its_input_refused_at_once_until_it_takes_some(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("atoll.surfaces.cli.attach.outgoing.STUCK_SECONDS", 0.05)
+    monkeypatch.setattr("atoll.client.attach.outgoing.STUCK_SECONDS", 0.05)
     outgoing = Outgoing()
     outgoing.begin(10)
     assert await outgoing.reserve(10)
     assert not await outgoing.reserve(1)
     assert outgoing.stuck
-    monkeypatch.setattr("atoll.surfaces.cli.attach.outgoing.STUCK_SECONDS", 3600.0)
+    monkeypatch.setattr("atoll.client.attach.outgoing.STUCK_SECONDS", 3600.0)
     assert not await outgoing.reserve(1)
     outgoing.record_taken(10)
     assert await outgoing.reserve(10)

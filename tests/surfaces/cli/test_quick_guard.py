@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from atoll.surfaces.cli.attach.screen import ScreenModes
+from atoll.client.attach.screen import ScreenModes
 from atoll.surfaces.cli.console import harmless
 from atoll.surfaces.cli.console.guard import ScreenGuard
 

@@ -6,10 +6,10 @@ from typing import Any, TypeAlias
 import msgspec
 import pytest
 
+from atoll.client.attach.attachment import AttachState, TurnChange
+from atoll.client.attach.keys import ControlKey
+from atoll.client.attach.turns import GRANT, REQUEST, REVOKE, TurnView, read_turn
 from atoll.domain.errors import Invalid
-from atoll.surfaces.cli.attach.attachment import AttachState, TurnChange
-from atoll.surfaces.cli.attach.keys import ControlKey
-from atoll.surfaces.cli.attach.turns import GRANT, REQUEST, REVOKE, TurnView, read_turn
 from atoll.wire.attach import ControlState, InputRefused
 
 ANN = {"principal": "person", "name": "Ann", "client": "a", "role": "owner"}

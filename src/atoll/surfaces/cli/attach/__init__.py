@@ -1,4 +1,4 @@
 """The client of `atoll attach`: a person at one terminal.
 
-`attachment`, `screen` and `detach` decide and are pure; `rawtty` and `session` act.
+What it decides is pure and stands in `client.attach`; `rawtty` and `session` act.
 """

@@ -13,8 +13,8 @@ import tty
 from contextlib import suppress
 from types import FrameType, TracebackType
 
+from atoll.client.attach.screen import CLEAR, ScreenModes
 from atoll.domain.errors import Invalid
-from atoll.surfaces.cli.attach.screen import CLEAR, ScreenModes
 from atoll.surfaces.cli.console.guard import ScreenGuard
 
 _SAVE_TITLE = b"\x1b[22;0t"

@@ -10,9 +10,7 @@ import random
 import signal
 from collections.abc import Awaitable, Callable
 
-from atoll.client.server import Server
-from atoll.domain.errors import AtollError, Unavailable
-from atoll.surfaces.cli.attach.attachment import (
+from atoll.client.attach.attachment import (
     AttachState,
     Clear,
     Input,
@@ -25,6 +23,11 @@ from atoll.surfaces.cli.attach.attachment import (
     TurnChange,
     Write,
 )
+from atoll.client.attach.keys import ControlKey, DetachKeys
+from atoll.client.attach.outgoing import FRAME_BYTES, Outgoing
+from atoll.client.attach.turns import TurnView
+from atoll.client.server import Server
+from atoll.domain.errors import AtollError, Unavailable
 from atoll.surfaces.cli.attach.connection import (
     ConnectionEnd,
     TerminalConnection,
@@ -39,12 +42,9 @@ from atoll.surfaces.cli.attach.ending import (
     SignalEnd,
     loss_of,
 )
-from atoll.surfaces.cli.attach.keys import ControlKey, DetachKeys
-from atoll.surfaces.cli.attach.outgoing import FRAME_BYTES, Outgoing
 from atoll.surfaces.cli.attach.painter import Painter
 from atoll.surfaces.cli.attach.rawtty import RawTty
 from atoll.surfaces.cli.attach.talk import TalkEntry
-from atoll.surfaces.cli.attach.turns import TurnView
 from atoll.surfaces.cli.console.exits import CONFLICT, NOT_FOUND, exit_code
 from atoll.surfaces.cli.console.output import clean
 from atoll.wire.attach import InputRefused, InputTaken

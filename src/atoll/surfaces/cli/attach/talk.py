@@ -5,7 +5,7 @@ It is typed after a key of its own, and the program sees none of it.
 
 import codecs
 
-from atoll.surfaces.cli.attach.keys import key_pattern
+from atoll.client.attach.keys import key_pattern
 from atoll.wire.attach import Say, encode
 
 TALK_KEY = "ctrl-_"

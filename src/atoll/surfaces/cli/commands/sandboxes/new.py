@@ -392,7 +392,7 @@ def _await_ready(api: Client, made: Sandbox) -> Sandbox:
 
 
 def _attach(invocation: Invocation, made: Sandbox) -> None:
-    from atoll.surfaces.cli.attach.keys import DetachKeys
+    from atoll.client.attach.keys import DetachKeys
     from atoll.surfaces.cli.attach.rawtty import RawTty
     from atoll.surfaces.cli.commands.terminals.attach import AttachOptions, attach_terminal
 

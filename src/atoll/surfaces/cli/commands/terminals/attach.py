@@ -10,12 +10,13 @@ from urllib.parse import quote
 
 import click
 
+from atoll.client.attach.attachment import AttachState
+from atoll.client.attach.keys import CONTROL_KEY, DETACH_KEYS, ControlKey, DetachKeys
 from atoll.client.client import Client
 from atoll.client.made.sandboxes.views import Sandbox
 from atoll.client.made.terminals import TerminalBody, TerminalChangeBody
 from atoll.client.server import Server, server_at
 from atoll.domain.errors import AtollError, Conflict, NotFound
-from atoll.surfaces.cli.attach.attachment import AttachState
 from atoll.surfaces.cli.attach.ending import (
     ConnectionLoss,
     Detachment,
@@ -23,7 +24,6 @@ from atoll.surfaces.cli.attach.ending import (
     ProgramEnd,
     SignalEnd,
 )
-from atoll.surfaces.cli.attach.keys import CONTROL_KEY, DETACH_KEYS, ControlKey, DetachKeys
 from atoll.surfaces.cli.attach.rawtty import RawTty
 from atoll.surfaces.cli.console.exits import FAILED, OK, SIGNALLED
 from atoll.surfaces.cli.console.following import signal_number

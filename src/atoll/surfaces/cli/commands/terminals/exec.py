@@ -4,11 +4,11 @@ import sys
 
 import click
 
+from atoll.client.attach.keys import DETACH_KEYS, DetachKeys
 from atoll.client.client import Client
 from atoll.client.made.execs import Exec, ExecBody
 from atoll.client.made.terminals import TerminalBody
 from atoll.domain.duration import parse_duration
-from atoll.surfaces.cli.attach.keys import DETACH_KEYS, DetachKeys
 from atoll.surfaces.cli.attach.rawtty import RawTty
 from atoll.surfaces.cli.commands.terminals.attach import (
     AttachOptions,

@@ -52,7 +52,7 @@ def _attach_terminal(
     invocation: Invocation, taken: WorkerTaken, folder: "WorkerFolder | None", *, tty: "RawTty"
 ) -> int:
     """Attach to a terminal that was taken; returns the exit code. Raises `Failed`."""
-    from atoll.surfaces.cli.attach.keys import DetachKeys
+    from atoll.client.attach.keys import DetachKeys
     from atoll.surfaces.cli.commands.terminals.attach import (
         AttachOptions,
         attach_here,

@@ -8,8 +8,8 @@ import base64
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from atoll.client.attach.turns import TurnView, read_turn
 from atoll.domain.errors import Failed
-from atoll.surfaces.cli.attach.turns import TurnView, read_turn
 from atoll.wire import attach as wire
 
 ACK_EVERY_BYTES = 65536
