@@ -1,0 +1,167 @@
+"""One connection of an SSH client: who may log in, and what it may open then."""
+
+import asyncio
+import base64
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+import asyncssh
+
+from atoll.domain.errors import AtollError
+from atoll.surfaces.ssh.forwards import open_port, open_socket
+from atoll.surfaces.ssh.login import Login
+from atoll.surfaces.ssh.sessions import Session
+from atoll.wire.contract.ssh import Admitted, Presented
+
+if TYPE_CHECKING:
+    from atoll.surfaces.ssh.gateway import Gateway
+
+MAX_TRIES: Final = 12
+"""The keys that a client may present before its connection ends."""
+
+REFUSAL_SECONDS: Final = 0.4
+"""The least time that a refusal takes, whatever its cause: an unknown name, somebody else's
+sandbox, a wrong key."""
+
+MAX_CHANNELS: Final = 100
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_PROHIBITED: Final = asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED
+
+
+class Connection(asyncssh.SSHServer):
+    """A connection. `peer` is the client's address; `target` is the sandbox that was named before
+    the connection began, whatever user name comes; None takes the user name."""
+
+    def __init__(self, gateway: "Gateway", peer: str, target: str | None) -> None:
+        self.gateway = gateway
+        self.peer = peer
+        self.login: Login | None = None
+        self.connection: asyncssh.SSHServerConnection | None = None
+        self._target = target
+        self._tried: set[bytes] = set()
+        self._admitted: dict[bytes, Admitted] = {}
+        self._channels = 0
+
+    def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
+        """Take over the judgement of keys and certificates: the control plane has it."""
+        self.connection = conn
+        validate = conn.validate_public_key
+
+        async def judge(username: str, key_data: bytes, msg: bytes, signature: bytes) -> bool:
+            admitted = await self._judge(username, key_data)
+            if admitted is None:
+                return False
+            valid = await validate(admitted.sandbox_id, key_data, msg, signature)
+            if valid and msg:
+                self._begin(key_data, admitted)
+            return valid
+
+        conn.validate_public_key = judge  # type: ignore[method-assign]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        del exc
+        self.gateway.forget(self)
+
+    def begin_auth(self, username: str) -> bool:
+        """Everybody has to prove who it is."""
+        del username
+        return True
+
+    def public_key_auth_supported(self) -> bool:
+        """A key, or a certificate, is the only proof."""
+        return True
+
+    def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
+        """It was judged before."""
+        del username, key
+        return True
+
+    def validate_ca_key(self, username: str, key: asyncssh.SSHKey) -> bool:
+        """It was judged before, with the whole certificate."""
+        del username, key
+        return True
+
+    async def _judge(self, username: str, key: bytes) -> Admitted | None:
+        """Return who presents a key or certificate, None for who may not come in."""
+        if (known := self._admitted.get(key)) is not None:
+            return known
+        began = asyncio.get_running_loop().time()
+        admitted = None
+        name = self._target or username
+        self._tried.add(key)
+        if len(self._tried) > MAX_TRIES:
+            self.end("too many keys: name one with -i and -o IdentitiesOnly=yes")
+            return None
+        if _NAME.fullmatch(name) is not None and not self.gateway.tries.exceeded(self.peer):
+            presented = Presented(
+                sandbox=name, credential=base64.b64encode(key).decode(), peer=self.peer
+            )
+            try:
+                admitted = await self.gateway.control.judge(presented)
+            except AtollError as error:
+                self.end(error.message)
+                return None
+        if admitted is not None:
+            self._admitted[key] = admitted
+            return admitted
+        self.gateway.tries.failed(self.peer)
+        await asyncio.sleep(max(0.0, began + REFUSAL_SECONDS - asyncio.get_running_loop().time()))
+        return None
+
+    def _begin(self, key: bytes, admitted: Admitted) -> None:
+        presented = Presented(
+            sandbox=admitted.sandbox_id,
+            credential=base64.b64encode(key).decode(),
+            peer=self.peer,
+        )
+        gateway = self.gateway
+        self.login = Login(gateway.control, gateway.runtimes, presented, admitted)
+
+    def auth_completed(self) -> None:
+        """Count the connection among those that are watched."""
+        self.gateway.admit(self)
+
+    def end(self, reason: str) -> None:
+        """End the connection, and say why."""
+        if self.connection is not None:
+            with suppress(Exception):
+                self.connection.disconnect(asyncssh.DISC_BY_APPLICATION, reason[:200])
+
+    def session_requested(self) -> Session:
+        """Begin a session: a shell, a program, or SFTP."""
+        self._count_channel()
+        return Session(self._login, self._uncount)
+
+    def connection_requested(
+        self, dest_host: str, dest_port: int, orig_host: str, orig_port: int
+    ) -> Any:
+        """Connect to a port of the sandbox's own loopback, and to nothing else."""
+        del orig_host, orig_port
+        self._count_channel()
+        self.gateway.report(self, "ssh.forwarded", to=f"{dest_host[:100]}:{dest_port}")
+        return open_port(self._login, dest_host, dest_port, self._uncount)
+
+    def unix_connection_requested(self, dest_path: str) -> Any:
+        """Connect to a socket in the sandbox's workspace or home."""
+        self._count_channel()
+        self.gateway.report(self, "ssh.forwarded", to=dest_path[:200])
+        return open_socket(self._login, dest_path, self._uncount)
+
+    @property
+    def _login(self) -> Login:
+        if self.login is None:
+            raise asyncssh.ChannelOpenError(_PROHIBITED, "log in first")
+        return self.login
+
+    def _count_channel(self) -> None:
+        if self._channels >= MAX_CHANNELS:
+            raise asyncssh.ChannelOpenError(
+                asyncssh.OPEN_RESOURCE_SHORTAGE, f"{MAX_CHANNELS} channels are open here already"
+            )
+        self._channels += 1
+
+    def _uncount(self) -> None:
+        self._channels -= 1

@@ -1,0 +1,111 @@
+"""Forwards (`-L`, `-D`, `-W`): connections to the sandbox's own loopback and sockets.
+
+They go to the sandbox's runtime and are dialled inside, where there is no other network. So no
+forward leads to the host, to the metadata of a cloud, or to another sandbox.
+"""
+
+import asyncio
+import ipaddress
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+import asyncssh
+from asyncssh.stream import SSHTCPStreamSession, SSHUNIXStreamSession
+
+from atoll.domain.errors import AtollError
+from atoll.domain.network.forwarded_port import read_port
+from atoll.ports.runtime import Channel
+from atoll.surfaces.ssh.login import Login
+
+CHUNK_BYTES: Final = 128 * 1024
+END: Final = "end"
+"""The text frame after which nothing more is sent."""
+
+_PROHIBITED: Final = asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED
+
+Streams = tuple[asyncssh.SSHReader[bytes], asyncssh.SSHWriter[bytes]]
+
+
+def open_port(
+    login: Login, host: str, port: int, closed: Callable[[], None]
+) -> SSHTCPStreamSession[bytes]:
+    """Return a session to a port of the loopback. Raises `ChannelOpenError` with a sentence."""
+    try:
+        login.check("forward")
+        if not _is_loopback(host):
+            raise asyncssh.ChannelOpenError(
+                _PROHIBITED, f"forwards lead to the sandbox's own localhost only, not to {host!r}"
+            )
+        number = read_port(str(port))
+    except AtollError as error:
+        closed()
+        raise asyncssh.ChannelOpenError(_PROHIBITED, error.message) from error
+    except asyncssh.ChannelOpenError:
+        closed()
+        raise
+
+    async def serve(reader: asyncssh.SSHReader[bytes], writer: asyncssh.SSHWriter[bytes]) -> None:
+        await _serve(login, f"/ports/{number}", (), (reader, writer), closed)
+
+    return SSHTCPStreamSession(serve)
+
+
+def open_socket(login: Login, path: str, closed: Callable[[], None]) -> SSHUNIXStreamSession[bytes]:
+    """Return a session to a socket inside. Raises `ChannelOpenError` with a sentence."""
+    try:
+        login.check("forward")
+    except AtollError as error:
+        closed()
+        raise asyncssh.ChannelOpenError(_PROHIBITED, error.message) from error
+
+    async def serve(reader: asyncssh.SSHReader[bytes], writer: asyncssh.SSHWriter[bytes]) -> None:
+        await _serve(login, "/sockets", (("path", path),), (reader, writer), closed)
+
+    return SSHUNIXStreamSession(serve)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+async def _serve(
+    login: Login,
+    path: str,
+    query: tuple[tuple[str, str], ...],
+    streams: Streams,
+    closed: Callable[[], None],
+) -> None:
+    """Pass bytes both ways until the inside ends, or the client is gone."""
+    reader, writer = streams
+    try:
+        async with login.channel(path, query) as channel, asyncio.TaskGroup() as group:
+            up = group.create_task(_send(reader, channel))
+            await _receive(channel, writer)
+            up.cancel()
+    except* (AtollError, OSError, asyncssh.Error):
+        pass  # its client reads the end of the connection, as from a server that is not there
+    finally:
+        with suppress(OSError, asyncssh.Error):
+            writer.close()
+        closed()
+
+
+async def _send(reader: asyncssh.SSHReader[bytes], channel: Channel) -> None:
+    with suppress(AtollError, OSError, asyncssh.Error):
+        while data := await reader.read(CHUNK_BYTES):
+            await channel.send(data)
+        await channel.send(END)
+
+
+async def _receive(channel: Channel, writer: asyncssh.SSHWriter[bytes]) -> None:
+    with suppress(OSError, asyncssh.Error):
+        async for frame in channel:
+            if isinstance(frame, bytes):
+                writer.write(frame)
+                await writer.drain()

@@ -1,0 +1,102 @@
+"""A login of one SSH connection: who it is, what it may do, and the way into its sandbox."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Final
+
+from atoll.domain.errors import AtollError, Conflict, Forbidden, NoConnection, Unavailable
+from atoll.domain.wall.isolation import Isolation
+from atoll.ports.extension import Reachability
+from atoll.ports.runtime import Channel, RuntimeClients
+from atoll.surfaces.ssh.control_plane import ControlPlane
+from atoll.wire.contract.ssh import Admitted, Presented, Right, TerminalOrder, Way
+from atoll.wire.words.walls import IsolationLevel
+
+_WORDS: Final[dict[Right, str]] = {
+    "attach": "look at its terminals",
+    "open": "open terminals in it",
+    "exec": "run programs in it",
+    "read": "read its files",
+    "write": "change its files",
+    "forward": "connect to its ports",
+}
+
+_UNSEEN: Final = Isolation(IsolationLevel.NONE, "")
+"""The isolation of a runtime, which makes no difference to who calls it."""
+
+
+class Login:
+    """A login. `admitted` is renewed while the connection lasts; None once it may not stay."""
+
+    def __init__(
+        self,
+        control: ControlPlane,
+        runtimes: RuntimeClients,
+        presented: Presented,
+        admitted: Admitted,
+    ) -> None:
+        self._control = control
+        self._runtimes = runtimes
+        # From now on by the sandbox's id: it may get another name.
+        self.presented = Presented(
+            sandbox=admitted.sandbox_id, credential=presented.credential, peer=presented.peer
+        )
+        self.admitted = admitted
+        self._way: Way | None = None
+
+    def may(self, right: Right) -> bool:
+        """Report whether it has a right."""
+        return right in self.admitted.rights
+
+    def check(self, right: Right) -> None:
+        """Raise `Forbidden` with a sentence where it has not."""
+        if not self.may(right):
+            raise Forbidden(f"you may not {_WORDS[right]}: {self.admitted.sandbox}")
+
+    async def way(self, *, fresh: bool = False) -> Way:
+        """Return the way into the sandbox, which is woken where it sleeps. `fresh`: what was known
+        of it does not hold any more."""
+        if self._way is None or fresh:
+            self._way = await self._control.way(self.presented)
+        return self._way
+
+    async def open_terminal(
+        self, size: tuple[int, int], env: dict[str, str], command: str = ""
+    ) -> str:
+        """Open a terminal with a shell, or a command line; returns its id."""
+        self.check("open")
+        return await self._control.open_terminal(
+            TerminalOrder(
+                presented=self.presented, cols=size[0], rows=size[1], command=command, env=env
+            )
+        )
+
+    @asynccontextmanager
+    async def channel(
+        self, path: str, query: tuple[tuple[str, str], ...] = (), *, named: bool = False
+    ) -> AsyncIterator[Channel]:
+        """Yield a WebSocket of the sandbox's runtime; `named` adds who it is. Where the runtime is
+        another one by now, that one is asked."""
+        async with AsyncExitStack() as stack:
+            way = await self.way()
+            try:
+                channel = await stack.enter_async_context(self._open(way, path, query, named))
+            except (NoConnection, Unavailable, Conflict):
+                way = await self.way(fresh=True)
+                channel = await stack.enter_async_context(self._open(way, path, query, named))
+            yield channel
+
+    @asynccontextmanager
+    async def _open(
+        self, way: Way, path: str, query: tuple[tuple[str, str], ...], named: bool
+    ) -> AsyncIterator[Channel]:
+        reach = Reachability(way.address, _UNSEEN, way.token)
+        said = (*query, *way.query) if named else query
+        async with self._runtimes.client(reach).attach(path, said) as channel:
+            yield channel
+
+
+def sentence_of(error: AtollError) -> bytes:
+    """Return an error as a line for a person's terminal."""
+    shown = "".join(each if each.isprintable() else "?" for each in error.message)
+    return f"atoll: {shown}\r\n".encode()

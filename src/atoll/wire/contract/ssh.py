@@ -1,0 +1,114 @@
+"""What the SSH gateway and the control plane of its home say to each other.
+
+Each is one `POST` of JSON to `/internal/ssh/…` with the gateway's own token as a bearer token. The
+gateway names a caller by what the client presented, and every call is judged anew.
+"""
+
+from typing import Final, Literal
+
+import msgspec
+
+from atoll.wire.words.terminals import Role
+
+PREFIX: Final = "/internal/ssh"
+TOKEN_FILE: Final = "ssh.token"  # noqa: S105 - a file's name
+
+Right = Literal["attach", "open", "exec", "read", "write", "forward"]
+"""What a login may do: watch or drive terminals, open them, run programs, read and write files, and
+connect to ports and sockets inside."""
+
+
+class _Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A message; unknown fields are of a later version."""
+
+
+class Identity(_Message):
+    """The keys that the gateway shows, in OpenSSH's form: its private host key, the host
+    certificate, and the address at which it listens, empty for none."""
+
+    host_key: str
+    host_certificate: str = ""
+    address: str = ""
+
+
+class Presented(_Message):
+    """What a client presented: the name it asks for (a sandbox's name or id), its public key or
+    certificate in base64, and the address it came from."""
+
+    sandbox: str
+    credential: str
+    peer: str = ""
+
+
+class Admitted(_Message):
+    """A client that may log in: who it is, to which sandbox, by which key (its fingerprint), and
+    what it may do there. `terminal` is the only one that a guest may attach to. `principals` are
+    those that its certificate may name."""
+
+    principal: str
+    name: str
+    sandbox_id: str
+    sandbox: str
+    fingerprint: str
+    role: Role
+    rights: tuple[Right, ...]
+    terminal: str = ""
+
+
+class Way(_Message):
+    """The way to a sandbox that runs: its runtime's address and token, the query that names the
+    caller at a terminal, how execs name it, and the folders that SFTP serves, the first of which is
+    the workspace."""
+
+    address: str
+    token: str | None = None
+    generation: int = 0
+    query: tuple[tuple[str, str], ...] = ()
+    actor: str = ""
+    folders: tuple[str, ...] = ()
+
+
+class TerminalOrder(_Message):
+    """A terminal to open: a shell, or a command line."""
+
+    presented: Presented
+    cols: int
+    rows: int
+    command: str = ""
+    env: dict[str, str] = {}
+
+
+class OpenedTerminal(_Message):
+    """The id of a terminal."""
+
+    terminal_id: str
+
+
+class Standing(_Message):
+    """Logins whose connections are open."""
+
+    logins: tuple[Presented, ...]
+
+
+class StandingAnswer(_Message):
+    """What each login may do by now; None for one that may not stay."""
+
+    logins: tuple[Admitted | None, ...]
+
+
+class Report(_Message):
+    """Something that happened at the gateway: `at` in seconds since 1970. `presented` says who, or
+    who was refused."""
+
+    at: float
+    kind: Literal["ssh.opened", "ssh.closed", "ssh.refused", "ssh.forwarded"]
+    sandbox_id: str = ""
+    principal: str = ""
+    org: str = ""
+    fields: dict[str, str | int] = {}
+
+
+class Reports(_Message):
+    """Reports, oldest first."""
+
+    reports: tuple[Report, ...]
