@@ -40,6 +40,7 @@ from atoll.testing import (
     FakeSshMachines,
     FakeWebhookSender,
 )
+from atoll.testing.fakes.outside.ssh_gateway import AbsentSshGateway
 from atoll.wire.words.walls import IsolationLevel
 from atoll.wiring.control.graph import build_application
 from atoll.wiring.control.library import LibraryPorts, build_library
@@ -149,6 +150,7 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
             forge,
             forge,
             FakeSshMachines(),
+            AbsentSshGateway(),
             bundled=read_builtin_profiles(),
         )
 

@@ -79,9 +79,7 @@ from atoll.services.sandboxes.consumers import Consumers
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets import Secrets
 from atoll.services.snapshots.forks import SnapshotServices
-from atoll.services.ssh.authority import SshAuthority
-from atoll.services.ssh.certificates import SshCertificates
-from atoll.services.ssh.keys import SshKeys
+from atoll.services.ssh.gateway import SshServices
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.tools.children import Children
@@ -221,17 +219,6 @@ class DriveServices:
 
     connections: DriveConnections
     transfers: DriveTransfers
-
-
-@dataclass(frozen=True, slots=True)
-class SshServices:
-    """The use cases of SSH. `address` returns `host:port` of the gateway, None where it listens at
-    none."""
-
-    keys: SshKeys
-    authority: SshAuthority
-    certificates: SshCertificates
-    address: Callable[[], str | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)

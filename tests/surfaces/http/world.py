@@ -72,6 +72,7 @@ from atoll.testing import (
     FakeSshMachines,
     FakeWebhookSender,
 )
+from atoll.testing.fakes.outside.ssh_gateway import AbsentSshGateway
 from atoll.wire.words.sandboxes import DiskPromise
 from atoll.wire.words.walls import IsolationLevel
 from atoll.wiring.control import openapi
@@ -604,6 +605,7 @@ async def world(
             forge,
             forge,
             machines,
+            AbsentSshGateway(),
             bundled=read_builtin_profiles(),
             identity=await open_identity(own_auth, clock, {"OIDC_SECRET": "s3cret"}, stack),
             examine=_examined,

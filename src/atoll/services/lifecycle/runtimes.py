@@ -29,12 +29,14 @@ class SandboxRuntimes:
     def client(self, sandbox: Sandbox) -> RuntimeClient:
         """Return the client of a sandbox's runtime, as last known. Raises `Failed` without an
         address, and for a token that does not open."""
+        return self.client_at(self.reach(sandbox))
+
+    def reach(self, sandbox: Sandbox) -> Reachability:
+        """Return where a sandbox's runtime answers, as last known. Raises as `client`."""
         attachment = sandbox.attachment
         if attachment.address is None or attachment.isolation is None:
             raise Failed(f"Sandbox {sandbox.name} has no runtime address; start or recreate it.")
-        return self.client_at(
-            Reachability(attachment.address, attachment.isolation, self.tokens.open(sandbox))
-        )
+        return Reachability(attachment.address, attachment.isolation, self.tokens.open(sandbox))
 
     def client_at(self, reach: Reachability) -> RuntimeClient:
         """Return the client of the runtime that answers there."""

@@ -19,6 +19,10 @@ from atoll.ports import (
     Channel,
     ExecPipe,
     HandoverLink,
+    Channel,
+    ExecPipe,
+    HandoverLink,
+    Reachability,
     RuntimeClient,
     RuntimeStream,
 )
@@ -222,6 +226,12 @@ class RuntimeAccess:
 
         look = partial(self._lookup.refresh, sandbox)
         return sandbox, SandboxClient(client, sandbox, look, again=again if woken else None)
+
+    async def reach(self, caller: Principal, ref: str) -> tuple[Sandbox, Reachability]:
+        """Return where the runtime of a sandbox answers, for a program of ours that calls it by
+        itself. Counts as activity, and raises, as `runtime`."""
+        sandbox, _ = await self.runtime(caller, ref, activity=True)
+        return sandbox, self._runtimes.reach(sandbox)
 
     @asynccontextmanager
     async def reading(

@@ -37,6 +37,8 @@ from atoll.surfaces.http.serving.routes import Sockets
 from atoll.surfaces.http.serving.serve import Operations
 from atoll.surfaces.http.site import about, metrics, page
 from atoll.surfaces.http.site.metrics import MetricsAccess
+from atoll.surfaces.http.ssh import gateway as ssh_gateway
+from atoll.surfaces.http.ssh.gateway import SshAccess
 from atoll.surfaces.http.strict_queries import strict
 
 AREAS = (
@@ -79,6 +81,7 @@ class AppSettings:
     `internal` is the access of trusted services, None where there are none.
     `previews` are the names at which previews are served instead of the API. `mcp` answers at
     `/mcp`, None where nothing does.
+    `ssh` is the access of the SSH gateway, None where there is none.
     `metrics` says who may read the metrics of `telemetry`, None where nobody may.
     """
 
@@ -92,6 +95,7 @@ class AppSettings:
     metrics: MetricsAccess | None = None
     telemetry: Telemetry = OFF
     previews: PreviewOrigins = LOOPBACK_ORIGINS
+    ssh: SshAccess | None = None
     mcp: ASGIApp | None = None
 
     @property
@@ -102,6 +106,7 @@ class AppSettings:
             None if self.internal is None else self.internal.token,
             None if self.front_end is None else self.front_end.secret,
             None if metrics is None else metrics.encode(),
+            None if self.ssh is None else self.ssh.token.encode(),
         )
         return tuple(one for one in found if one)
 
@@ -162,7 +167,7 @@ def create_app(
         names=settings.names,
         front_end=settings.front_end,
         internal=settings.internal,
-        public=frozenset(PUBLIC_PATHS) | (set() if settings.metrics is None else {metrics.PATH}),
+        public=_public_paths(settings),
     )
     # Outside the guard: a preview's name never leads to the API, nor a login to a preview.
     own = (services.previews.own, settings.secrets)
@@ -174,6 +179,8 @@ def create_app(
     if settings.metrics is not None:
         # It needs no permission: it asks for a credential of its own.
         app.router.routes.extend(metrics.ROUTES)
+    if settings.ssh is not None:
+        app.router.routes.extend(ssh_gateway.ROUTES)
     if settings.mcp is not None:
         # It asks for the permission of each tool by itself.
         app.router.routes.append(Route(token_paths.MCP, settings.mcp, include_in_schema=False))
@@ -189,3 +196,14 @@ def _fill(app: Starlette, services: Application, settings: AppSettings) -> None:
     app.state.bundle = settings.bundle
     app.state.origins = settings.previews
     app.state.metrics, app.state.telemetry = settings.metrics, settings.telemetry
+    app.state.ssh = settings.ssh
+
+
+def _public_paths(settings: AppSettings) -> frozenset[str]:
+    """Return the paths that the guard lets everybody ask: some have a credential of their own."""
+    metered = frozenset() if settings.metrics is None else {metrics.PATH}
+    return (
+        frozenset(PUBLIC_PATHS)
+        | metered
+        | (frozenset() if settings.ssh is None else ssh_gateway.PATHS)
+    )

@@ -4,18 +4,18 @@ import asyncio
 import base64
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import asyncssh
 
 from atoll.domain.errors import AtollError
+from atoll.ports.runtime import RuntimeClients
+from atoll.surfaces.ssh.control_plane import ControlPlane
 from atoll.surfaces.ssh.forwards import open_port, open_socket
 from atoll.surfaces.ssh.login import Login
 from atoll.surfaces.ssh.sessions import Session
-from atoll.wire.contract.ssh import Admitted, Presented
-
-if TYPE_CHECKING:
-    from atoll.surfaces.ssh.gateway import Gateway
+from atoll.surfaces.ssh.tries import Tries
+from atoll.wire.contract.ssh import Admitted, Presented, ReportKind
 
 MAX_TRIES: Final = 12
 """The keys that a client may present before its connection ends."""
@@ -30,11 +30,31 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _PROHIBITED: Final = asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED
 
 
+class Gateway(Protocol):
+    """The gateway, as its connections know it."""
+
+    control: ControlPlane
+    runtimes: RuntimeClients
+    tries: Tries
+
+    def admit(self, connection: "Connection") -> None:
+        """Count a connection that has logged in."""
+        ...
+
+    def forget(self, connection: "Connection") -> None:
+        """Count a connection that ended no more."""
+        ...
+
+    def report(self, connection: "Connection", kind: ReportKind, **fields: str | int) -> None:
+        """Note what happened on a connection."""
+        ...
+
+
 class Connection(asyncssh.SSHServer):
     """A connection. `peer` is the client's address; `target` is the sandbox that was named before
     the connection began, whatever user name comes; None takes the user name."""
 
-    def __init__(self, gateway: "Gateway", peer: str, target: str | None) -> None:
+    def __init__(self, gateway: Gateway, peer: str, target: str | None) -> None:
         self.gateway = gateway
         self.peer = peer
         self.login: Login | None = None

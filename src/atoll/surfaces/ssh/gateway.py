@@ -17,7 +17,7 @@ from atoll.surfaces.ssh.connection import Connection
 from atoll.surfaces.ssh.control_plane import ControlPlane
 from atoll.surfaces.ssh.reports import Reporter
 from atoll.surfaces.ssh.tries import Tries, Waiting
-from atoll.wire.contract.ssh import Identity, Report
+from atoll.wire.contract.ssh import Identity, Report, ReportKind
 from atoll.wire.http.unreadable import UNREADABLE
 
 LOGIN_SECONDS: Final = 45.0
@@ -95,7 +95,7 @@ class Gateway:
             seconds = int(asyncio.get_running_loop().time() - began)
             self.report(connection, "ssh.closed", seconds=seconds)
 
-    def report(self, connection: Connection, kind: str, **fields: str | int) -> None:
+    def report(self, connection: Connection, kind: ReportKind, **fields: str | int) -> None:
         """Note what happened on a connection."""
         login = connection.login
         if login is None:
@@ -105,7 +105,7 @@ class Gateway:
         self._reporter.add(
             Report(
                 at=0.0,
-                kind=kind,  # type: ignore[arg-type]
+                kind=kind,
                 sandbox_id=who.sandbox_id,
                 principal=who.principal,
                 fields=said,

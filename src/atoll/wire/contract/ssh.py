@@ -17,12 +17,11 @@ Right = Literal["attach", "open", "exec", "read", "write", "forward"]
 """What a login may do: watch or drive terminals, open them, run programs, read and write files, and
 connect to ports and sockets inside."""
 
+ReportKind = Literal["ssh.opened", "ssh.closed", "ssh.forwarded"]
+"""What happens at a gateway: a client logged in, left, or connected to something inside."""
 
-class _Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A message; unknown fields are of a later version."""
 
-
-class Identity(_Message):
+class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The keys that the gateway shows, in OpenSSH's form: its private host key, the host
     certificate, and the address at which it listens, empty for none."""
 
@@ -31,7 +30,7 @@ class Identity(_Message):
     address: str = ""
 
 
-class Presented(_Message):
+class Presented(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a client presented: the name it asks for (a sandbox's name or id), its public key or
     certificate in base64, and the address it came from."""
 
@@ -40,7 +39,7 @@ class Presented(_Message):
     peer: str = ""
 
 
-class Admitted(_Message):
+class Admitted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A client that may log in: who it is, to which sandbox, by which key (its fingerprint), and
     what it may do there. `terminal` is the only one that a guest may attach to. `principals` are
     those that its certificate may name."""
@@ -55,7 +54,7 @@ class Admitted(_Message):
     terminal: str = ""
 
 
-class Way(_Message):
+class Way(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The way to a sandbox that runs: its runtime's address and token, the query that names the
     caller at a terminal, how execs name it, and the folders that SFTP serves, the first of which is
     the workspace."""
@@ -68,7 +67,7 @@ class Way(_Message):
     folders: tuple[str, ...] = ()
 
 
-class TerminalOrder(_Message):
+class TerminalOrder(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A terminal to open: a shell, or a command line."""
 
     presented: Presented
@@ -78,37 +77,37 @@ class TerminalOrder(_Message):
     env: dict[str, str] = {}
 
 
-class OpenedTerminal(_Message):
+class OpenedTerminal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The id of a terminal."""
 
     terminal_id: str
 
 
-class Standing(_Message):
+class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Logins whose connections are open."""
 
     logins: tuple[Presented, ...]
 
 
-class StandingAnswer(_Message):
+class StandingAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What each login may do by now; None for one that may not stay."""
 
     logins: tuple[Admitted | None, ...]
 
 
-class Report(_Message):
+class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Something that happened at the gateway: `at` in seconds since 1970. `presented` says who, or
     who was refused."""
 
     at: float
-    kind: Literal["ssh.opened", "ssh.closed", "ssh.refused", "ssh.forwarded"]
+    kind: ReportKind
     sandbox_id: str = ""
     principal: str = ""
     org: str = ""
     fields: dict[str, str | int] = {}
 
 
-class Reports(_Message):
+class Reports(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Reports, oldest first."""
 
     reports: tuple[Report, ...]

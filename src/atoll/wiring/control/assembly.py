@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+import atoll
 from atoll.adapters import profiles as profile_files
 from atoll.adapters.agents.config_folder import ConfigFolder
 from atoll.adapters.agents.layers import InstalledLayers
@@ -24,6 +25,7 @@ from atoll.adapters.clocks import SystemClock
 from atoll.adapters.extensions.ssh.machines import ssh_machines
 from atoll.adapters.forges.forges import Forges
 from atoll.adapters.forges.http import ForgeHttp
+from atoll.adapters.gateway.process import GatewayProcess
 from atoll.adapters.kept import KeptFolder
 from atoll.adapters.push.sender import HttpPushSender
 from atoll.adapters.repos.copies import Copies
@@ -200,10 +202,17 @@ async def _library(
         forges,
         forges,
         ssh_machines(settings.home, Home(settings.home).tag),
+        gateway_process(settings),
         bundled=profile_files.read_builtin_profiles(),
         personal=partial(profile_files.personal, settings.home / "profiles"),
         drive=await open_drive(settings.drive, SystemClock(), stack),
     )
+
+
+def gateway_process(settings: ControlSettings) -> GatewayProcess:
+    """Return the SSH gateway of a home, which is started where it is needed."""
+    source = Path(atoll.__file__).parents[1]
+    return GatewayProcess(settings.home, settings.ssh.ssh_address, source)
 
 
 def _shelf(settings: ControlSettings, stack: AsyncExitStack, copies: Copies) -> Shelf:

@@ -141,7 +141,9 @@ def build_application(
         webhooks=hooks,
         snapshots=build_snapshots(ground, within, ports),
         hooks=Hooks(ground, ports.vault, access.owners, access.logins),
-        ssh=build_ssh(ground, sandboxes, access, tenancy, vault=ports.vault),
+        ssh=build_ssh(
+            ground, within, access, tenancy, terminals, vault=ports.vault, gateway=own.gateway
+        ),
         drive=drive_of(ground, within, calls, library, ports, events=events),
         previews=build_previews(ground, within, access, tenancy),
         workers=build_workers(

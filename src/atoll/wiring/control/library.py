@@ -16,6 +16,7 @@ from atoll.ports.outside.forge import Forge
 from atoll.ports.outside.identity import IdentityProvider
 from atoll.ports.outside.issues import IssueReader
 from atoll.ports.outside.ssh import SshMachines
+from atoll.ports.outside.ssh_gateway import SshGateway
 from atoll.ports.senders.push import PushSender
 from atoll.ports.senders.webhooks import WebhookSender
 from atoll.ports.signer import AuditSigner
@@ -40,7 +41,8 @@ class LibraryPorts:
     replicas; `token` is the person's, `personal` reads the profiles in their directory. `identity`
     logs people in, None in single-person mode; `forge` and `issues` are the sites of their
     repositories, `drive` is None where no client is set. `examine` looks at this machine,
-    `machines` at others."""
+    `machines` at others; `gateway` lets
+    SSH in."""
 
     shelf: Shelf
     kept: KeptShelf
@@ -51,6 +53,7 @@ class LibraryPorts:
     forge: Forge
     issues: IssueReader
     machines: SshMachines
+    gateway: SshGateway
     bundled: Documents
     personal: Callable[[], Documents] = dict
     exchange: Exchange | None = None

@@ -313,6 +313,7 @@ async def _background(
             group.create_task(services.logins.follow())
         group.create_task(services.replication.run())
         group.create_task(services.workers.intake.run())
+        group.create_task(services.ssh.gateway.run())
         group.create_task(services.background.run(_leading(services, settings), ending=ending))
 
 
@@ -352,6 +353,8 @@ def _app_settings(settings: "ControlSettings", reach: "Reach", *, here: str) -> 
     from atoll.surfaces.http.server.front_end import front_end
     from atoll.surfaces.http.server.host_names import names_for
     from atoll.surfaces.http.server.internal_access import internal_access
+    from atoll.surfaces.http.ssh.gateway import SshAccess
+    from atoll.wire.contract.ssh import TOKEN_FILE
     from atoll.wiring.control.reach import origins_of
     from atoll.wiring.control.telemetry import metrics_access, open_telemetry
 
@@ -367,6 +370,7 @@ def _app_settings(settings: "ControlSettings", reach: "Reach", *, here: str) -> 
         metrics=metrics_access(settings.telemetry, settings.home),
         telemetry=open_telemetry(settings.telemetry),
         previews=origins_of(own, reach, names, here=here),
+        ssh=SshAccess(load_or_make_token(settings.home / TOKEN_FILE)),
     )
 
 

@@ -27,6 +27,7 @@ from atoll.adapters.extensions.e2b.settings import E2bSettings
 from atoll.adapters.extensions.modal.settings import ModalSettings
 from atoll.adapters.extensions.openshell.settings import OpenShellSettings
 from atoll.adapters.forges.settings import ForgeSettings
+from atoll.adapters.gateway.settings import SshSettings
 from atoll.adapters.issuers.settings import IssuerSettings
 from atoll.adapters.notices.settings import NoticeSettings
 from atoll.adapters.push.settings import PushSettings
@@ -60,7 +61,7 @@ _TEXTS = {
     *("database_url", "docker_host", "require_isolation"),
     *("push_contact", "notify_command", "sovereign_id", "uri_scheme"),
     *("bus_url", "bus_prefix", "bus_credentials", "bus_tls_ca", "bus_tls_cert", "bus_tls_key"),
-    *("log_format", "metrics", "otlp_endpoint"),
+    *("log_format", "metrics", "otlp_endpoint", "ssh_address"),
     *("drive_client_id", "drive_client_secret_file"),
     *("content_store", "content_endpoint", "content_region", "content_credentials_file"),
 }
@@ -174,6 +175,7 @@ class ControlSettings:
     contents: BlobSettings = field(default_factory=BlobSettings)
     bus: BusSettings = field(default_factory=BusSettings)
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
+    ssh: SshSettings = field(default_factory=SshSettings)
 
 
 _GROUPS = (ControlSettings, ServiceSettings)
