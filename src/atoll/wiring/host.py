@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, NoReturn
 import atoll
 from atoll.adapters.agents.removed import sweep_removed
 from atoll.domain.errors import Conflict, Failed
-from atoll.wiring.control.presence import CONTROL_MODULE, control_pid, control_pids, place
+from atoll.wiring.control.presence import (
+    CONTROL_MODULE,
+    control_pid,
+    control_pids,
+    gateway_pid,
+    place,
+)
 from atoll.wiring.doctor import docker_host, microvm
 from atoll.wiring.launch import mount_view, zygote_process
 from atoll.wiring.launch.handed_file import hand_over_named, handed_over
@@ -67,6 +73,8 @@ class LocalHost:
         there = Home(home.resolve())
         for pid in control_pids(there):
             _end(pid)
+        if (gateway := gateway_pid(there)) is not None:
+            _end(gateway)
         zygote_process.end(there)
         docker_host.clear(there.root)
         microvm.clear(there.root)

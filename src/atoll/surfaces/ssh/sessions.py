@@ -10,7 +10,7 @@ import asyncssh
 from atoll.domain.errors import AtollError
 from atoll.surfaces.ssh.commands import FAILED, serve_program, shell_order
 from atoll.surfaces.ssh.login import Login, sentence_of
-from atoll.surfaces.ssh.shells import serve_terminal
+from atoll.surfaces.ssh.shells import serve_terminal, size_of
 
 ATTACH: Final = "attach"
 
@@ -82,10 +82,8 @@ class Session(asyncssh.SSHServerProcess[bytes]):
             login.check("attach")
             await serve_terminal(process, login, named or login.admitted.terminal, fresh=False)
             return
-        width, height, _, _ = process.term_size
         env = {**_locale(process), "TERM": (process.term_type or "xterm")[:_MAX_VALUE]}
-        size = (max(2, width), max(1, height))
-        opened = await login.open_terminal(size, env, command or "")
+        opened = await login.open_terminal(size_of(process), env, command or "")
         await serve_terminal(process, login, opened, fresh=True)
 
 

@@ -39,6 +39,7 @@ RETRY_SECONDS: Final = 60.0
 """The time for which a terminal whose runtime does not answer is tried again."""
 
 MAX_TITLE: Final = 200
+PLAIN_SIZE: Final = (80, 24)
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 2.0
 _FINAL_CODES: Final = frozenset({1000, 4000, 4401, 4404, 4410})
@@ -53,6 +54,12 @@ async def serve_terminal(
     if not terminal_id:
         raise NotFound("name a terminal: attach TERMINAL; `atoll ps` lists them")
     await _Attachment(process, login, terminal_id, fresh=fresh).serve()
+
+
+def size_of(process: "asyncssh.SSHServerProcess[bytes]") -> tuple[int, int]:
+    """Return the columns and rows of a client's window; those of a plain one where it has none."""
+    cols, rows, _, _ = process.term_size
+    return (cols, rows) if cols and rows else PLAIN_SIZE
 
 
 class _Attachment:
@@ -75,11 +82,10 @@ class _Attachment:
         self._key = ControlKey()
         self._turn = TurnView()
         self._channel: Channel | None = None
-        self._title = self._remark = ""
+        self._title = self._remark = self._shown = ""
         self._output = asyncio.Event()
         self._end: ProgramExit | None = None
-        width, height, _, _ = process.term_size
-        self._size = (max(2, width), max(1, height))
+        self._size = size_of(process)
 
     async def serve(self) -> None:
         """Serve it to the end, and end the session as the program ended."""
@@ -96,8 +102,9 @@ class _Attachment:
 
     def _finish(self) -> None:
         with suppress(OSError, asyncssh.Error):
-            self._process.stdout.write(self._modes.restore())
             if self._end is None:
+                # The program lives on, and its modes are those of a screen that others see.
+                self._process.stdout.write(self._modes.restore())
                 self._process.exit(0)
             elif self._end.signal is not None:
                 self._process.exit_with_signal(self._end.signal.removeprefix("SIG"))
@@ -216,8 +223,10 @@ class _Attachment:
                     if not data:
                         continue
                 if not data:
-                    return
+                    break
                 await self._take(data)
+        # A client that sends no more may still read: the program goes on.
+        await self._process.channel.wait_closed()
 
     async def _take(self, data: bytes) -> None:
         frame = self._turn.control_frame() if self._key.matches(data) else None
@@ -238,10 +247,11 @@ class _Attachment:
 
     def _retitle(self) -> None:
         """Show in the title what a person has to know; only between two sequences of output."""
-        if self._modes.at_rest:
-            sentence = self._turn.sentence(self._key.spelled)
-            parts = (f"[{sentence}]" if sentence else "", self._remark, self._title)
-            shown = replace_unseen(" ".join(part for part in parts if part), MAX_TITLE)
+        sentence = self._turn.sentence(self._key.spelled)
+        parts = (f"[{sentence}]" if sentence else "", self._remark, self._title)
+        shown = replace_unseen(" ".join(part for part in parts if part), MAX_TITLE)
+        if self._modes.at_rest and shown != self._shown:
+            self._shown = shown
             self._process.stdout.write(b"\x1b]2;" + shown.encode() + b"\a")
 
     def _say(self, message: str) -> None:

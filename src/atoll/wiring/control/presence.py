@@ -93,6 +93,17 @@ def control_pids(home: Home) -> list[int]:
     return [pid for pid in found if pid is not None]
 
 
+def gateway_pid(home: Home) -> int | None:
+    """Return the pid of the home's SSH gateway, when the note it left names a process that is
+    one."""
+    try:
+        pid = int(json.loads(read_plain(home.root / "run" / "ssh.json"))["pid"])
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return pid if has_title(command, "ssh", home.root) else None
+
+
 @contextmanager
 def hold_presence(
     home: Path, bind: Bind, *, prepare: Callable[[], object], replica: str | None = None
