@@ -83,6 +83,7 @@ class _Attachment:
         self._turn = TurnView()
         self._channel: Channel | None = None
         self._title = self._remark = self._shown = ""
+        self._attached = asyncio.Event()
         self._output = asyncio.Event()
         self._end: ProgramExit | None = None
         self._size = size_of(process)
@@ -145,9 +146,11 @@ class _Attachment:
                         said = self._state.on_text(frame)
                         self._channel = channel
                         await self._perform(said)
+                        self._attached.set()
                 return channel.close_code
             finally:
                 self._channel = None
+                self._attached.clear()
                 self._outgoing.end()
 
     async def _perform(self, instructions: list[Instruction]) -> None:
@@ -210,6 +213,8 @@ class _Attachment:
         stdin = self._process.stdin
         with suppress(OSError, asyncssh.Error):
             while True:
+                # What is typed meanwhile waits at the client.
+                await self._attached.wait()
                 try:
                     data = await stdin.read(FRAME_BYTES)
                 except asyncssh.TerminalSizeChanged as change:

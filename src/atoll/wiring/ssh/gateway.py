@@ -49,6 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not held:
             return 0
         set_title("ssh", str(home))
+        _note(home / "run" / "ssh.json", None)
         try:
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.run(_serve(home))
