@@ -73,9 +73,7 @@ class SshClient:
     ) -> "subprocess.CompletedProcess[bytes]":
         """Run `ssh SANDBOX@gateway COMMAND…` to its end."""
         words = [*self.words("ssh", *options), f"{sandbox}@gateway", *command]
-        return subprocess.run(
-            words, input=stdin, capture_output=True, timeout=SECONDS, check=False
-        )
+        return subprocess.run(words, input=stdin, capture_output=True, timeout=SECONDS, check=False)
 
     @contextmanager
     def terminal(self, sandbox: str, *command: str) -> Iterator["TypedTerminal"]:

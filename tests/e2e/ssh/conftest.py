@@ -27,9 +27,7 @@ def calls(gateway: TestServer) -> Iterator[Api]:
 
 
 @pytest.fixture(scope="package")
-def ada(
-    gateway: TestServer, calls: Api, tmp_path_factory: pytest.TempPathFactory
-) -> SshClient:
+def ada(gateway: TestServer, calls: Api, tmp_path_factory: pytest.TempPathFactory) -> SshClient:
     """The person of the server, with her key."""
     client = SshClient.made(gateway, Path(tmp_path_factory.mktemp("ssh")))
     calls.call("POST", "/v1/ssh/keys", json={"key": client.public, "name": "laptop"})

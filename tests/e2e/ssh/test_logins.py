@@ -1,5 +1,6 @@
 """Who may log in: by a key of theirs to a sandbox of theirs; everybody else is refused alike."""
 
+import subprocess
 import time
 from pathlib import Path
 
@@ -34,8 +35,6 @@ def test_unknown_keys_and_unknown_names_look_alike(
 )
 def test_names_that_no_sandbox_has_are_refused(ada: SshClient, name: str) -> None:
     words = [*ada.words(), "-l", name, "gateway", "true"]
-    import subprocess
-
     refused = subprocess.run(words, capture_output=True, timeout=60, check=False)
     assert refused.returncode == 255
     assert b"uid=" not in refused.stdout + refused.stderr
@@ -62,10 +61,10 @@ def test_the_log_says_who_came_from_where(ada: SshClient, box: str, calls: Api) 
     sandbox = calls.sandbox(box)["sandbox_id"]
 
     def of_ssh() -> list[dict[str, object]]:
-        return [each for each in calls.events(sandbox) if each["type"].startswith("ssh.")]
+        return [each for each in calls.events(sandbox) if each["event_type"].startswith("ssh.")]
 
-    found = until(of_ssh, lambda seen: any(each["type"] == "ssh.closed" for each in seen))
-    opened = next(each for each in found if each["type"] == "ssh.opened")
+    found = until(of_ssh, lambda seen: any(each["event_type"] == "ssh.closed" for each in seen))
+    opened = next(each for each in found if each["event_type"] == "ssh.opened")
     assert opened["payload"]["from"] == "127.0.0.1"  # type: ignore[index]
     assert str(opened["payload"]["fingerprint"]).startswith("SHA256:")  # type: ignore[index]
 

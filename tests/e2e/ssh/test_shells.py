@@ -3,12 +3,19 @@
 import json
 import os
 import signal
+from typing import Any
 
-import pytest
 from websockets.sync.client import connect
 
 from tests.e2e.ssh.client import SshClient
 from tests.peers.api import Api, until
+
+
+def newest(calls: Api, box: str) -> str:
+    """The terminal that was opened last."""
+    terminals = calls.call("GET", f"/v1/sandboxes/{box}/terminals")["terminals"]
+    running = [each for each in terminals if each["state"] == "running"]
+    return str(max(running, key=lambda each: each["started_at"])["terminal_id"])
 
 
 def test_a_shell_types_resizes_and_exits(ada: SshClient, box: str) -> None:
@@ -34,14 +41,14 @@ def test_others_watch_it_and_one_drives(ada: SshClient, box: str, calls: Api) ->
     with ada.terminal(box) as first:
         first.type(b"echo first-$((1+1))\r")
         first.await_text(b"first-2")
-        running = calls.call("GET", f"/v1/sandboxes/{box}/terminals")["terminals"]
-        terminal = next(each for each in running if each["state"] == "running")["terminal_id"]
+        terminal = newest(calls, box)
         with ada.terminal(box, "attach", terminal) as second:
             second.await_text(b"first-2")
             first.type(b"echo both-$((2+2))\r")
             second.await_text(b"both-4")
             # One person's two clients: the second asks for control by typing the key for it.
             second.type(b"\x1d")
+            first.await_text(b" drives")
             second.type(b"echo third-$((3+3))\r")
             first.await_text(b"third-6")
             second.type(b"exit\r")
@@ -55,8 +62,7 @@ def test_a_terminal_lives_on_when_its_client_is_killed(
     with ada.terminal(box) as shell:
         shell.type(b"stty -echo; echo kept-$((5+5)); sleep 3000\r")
         shell.await_text(b"kept-10")
-    terminals = calls.call("GET", f"/v1/sandboxes/{box}/terminals")["terminals"]
-    terminal = next(each["terminal_id"] for each in terminals if each["state"] == "running")
+    terminal = newest(calls, box)
     with ada.terminal(box, "attach", terminal) as again:
         again.await_text(b"kept-10")
     calls.call("DELETE", f"/v1/sandboxes/{box}/terminals/{terminal}")
@@ -76,7 +82,7 @@ def test_it_survives_a_kill_of_the_control_plane(ada: SshClient, box: str, calls
             assert waiting.await_end() == 0
         shell.type(b"exit\r")
         assert shell.await_end() == 0
-    calls.client.base_url = ada.server.url  # type: ignore[assignment]
+    calls.client.base_url = ada.server.url
 
 
 def test_a_killed_gateway_is_back_and_its_terminals_live(
@@ -89,8 +95,7 @@ def test_a_killed_gateway_is_back_and_its_terminals_live(
         os.kill(old, signal.SIGKILL)
         shell.await_end()
     until(lambda: ada.gateway_pid, lambda pid: pid != old)
-    terminals = calls.call("GET", f"/v1/sandboxes/{box}/terminals")["terminals"]
-    terminal = next(each["terminal_id"] for each in terminals if each["state"] == "running")
+    terminal = newest(calls, box)
     with ada.terminal(box, "attach", terminal) as again:
         again.await_text(b"alive-18")
         again.type(b"exit\r")
@@ -102,10 +107,10 @@ def test_what_is_typed_over_ssh_shows_on_the_page(ada: SshClient, box: str, call
     with ada.terminal(box) as shell:
         shell.type(b"echo shown-$((10+10))\r")
         shell.await_text(b"shown-20")
-        terminals = calls.call("GET", f"/v1/sandboxes/{box}/terminals")["terminals"]
-        terminal = next(each["terminal_id"] for each in terminals if each["state"] == "running")
+        terminal = newest(calls, box)
         url = calls.attach_url(box, terminal).replace("http", "ws", 1)
-        seen, states = b"", []
+        seen = b""
+        states: list[dict[str, Any]] = []
         with connect(url, additional_headers=calls.headers) as page:
             while b"shown-20" not in seen or not states:
                 frame = page.recv(timeout=30)

@@ -13,6 +13,7 @@ _MEMBER = "org member kind name role"
 _WEBHOOK = "webhook_id host"
 _DELIVERY = _WEBHOOK + " event_id event_stream event_position attempt"
 _DASHBOARD = "dashboard_id name"
+_SSH = "sandbox_id fingerprint from"
 _HOST = "host_id name kind"
 
 OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
@@ -392,5 +393,15 @@ OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
         "A key was certified for a sandbox.",
     ),
     define_kind("ssh.key_removed", "key_id name fingerprint", "", "An SSH key was removed."),
+    define_kind(
+        "ssh.opened",
+        _SSH,
+        "",
+        "Somebody logged in over SSH: by which key, from where.",
+    ),
+    define_kind("ssh.closed", _SSH + " seconds", "", "An SSH connection to a sandbox ended."),
+    define_kind(
+        "ssh.forwarded", _SSH + " to", "", "Somebody forwarded a port or socket of a sandbox."
+    ),
     define_kind("token.keys_rotated", "kid at_once", "", "A new key signs tokens from now on."),
 )

@@ -27,7 +27,7 @@ from atoll.client.attach.attachment import (
 from atoll.client.attach.keys import ControlKey
 from atoll.client.attach.outgoing import FRAME_BYTES, Outgoing
 from atoll.client.attach.screen import CLEAR, ScreenModes
-from atoll.client.attach.turns import TurnView
+from atoll.client.attach.turns import REQUEST, TurnView
 from atoll.domain.errors import AtollError, NotFound, Unavailable
 from atoll.domain.unseen import replace_unseen
 from atoll.ports.runtime import Channel
@@ -166,8 +166,15 @@ class _Attachment:
                     self._count_input(instruction)
                 case Retitle() | TurnChange() | TalkLine():
                     self._take_news(instruction)
+                    await self._take_own_turn()
                 case ProgramExit():
                     self._end = instruction
+
+    async def _take_own_turn(self) -> None:
+        """Ask for control where our own former connection, which broke, still has it."""
+        turn = self._turn
+        if turn.away and not turn.waits and turn.driver == self._login.admitted.name:
+            await self._send(REQUEST)
 
     def _count_input(self, outcome: InputWindow | InputTaken | InputRefused) -> None:
         match outcome:
