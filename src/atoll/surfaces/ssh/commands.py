@@ -6,102 +6,88 @@ ours inside serves.
 
 import asyncio
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 import asyncssh
-import msgspec
 
 from atoll.domain.errors import AtollError
-from atoll.ports.runtime import Channel
+from atoll.ports.runtime import ExecPipe, Output
 from atoll.surfaces.ssh.login import Login, sentence_of
+from atoll.wire.contract.exec_pipe import PIECE_BYTES, PipeBody, ProgramExit, Stream
 
-PATH: Final = "/execs/pipe"
-CHUNK_BYTES: Final = 128 * 1024
 FAILED: Final = 255
 """The exit code of ssh itself when it cannot do what it should."""
 
-_STDIN: Final = b"\0"
-_STDOUT: Final = 1
+SHELL: Final = 'exec "${SHELL:-/bin/sh}" -l'
+"""A shell that reads its commands."""
+
+Process = asyncssh.SSHServerProcess[bytes]
+Signals = asyncio.Queue[str]
 
 
 async def serve_program(
-    process: "asyncssh.SSHServerProcess[bytes]", login: Login, order: dict[str, Any]
+    process: Process, login: Login, body: PipeBody, *, signals: Signals
 ) -> None:
-    """Run a program to its end, and end the session as it ends."""
+    """Run a program to its end, and end the session as it ends. `signals` are the client's."""
     try:
-        async with login.channel(PATH) as channel:
-            way = await login.way()
-            await channel.send(msgspec.json.encode({**order, "actor": way.actor}).decode())
-            await _Program(process, channel).serve()
-    except AtollError as error:
-        process.stderr.write(sentence_of(error))
+        async with login.pipe(body) as pipe, asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(_send(process, pipe)),
+                group.create_task(_signal(signals, pipe)),
+            ]
+            end = await _receive(process, pipe)
+            for task in tasks:
+                task.cancel()
+    except* AtollError as errors:
+        error = errors.exceptions[0]
+        process.stderr.write(sentence_of(error) if isinstance(error, AtollError) else b"")
         process.exit(FAILED)
+    else:
+        _finish(process, end)
 
 
-def shell_order(line: str | None, env: dict[str, str]) -> dict[str, Any]:
-    """Return the order of a command line; None is a shell that reads its commands."""
-    return {"shell": line or 'exec "${SHELL:-/bin/sh}" -l', "env": env}
-
-
-class _Program:
-    """A program that runs, between the client's channel and the runtime's."""
-
-    def __init__(self, process: "asyncssh.SSHServerProcess[bytes]", channel: Channel) -> None:
-        self._process = process
-        self._channel = channel
-
-    async def serve(self) -> None:
-        """Pass everything both ways, and end the session as the program ends."""
-        async with asyncio.TaskGroup() as group:
-            typing = group.create_task(self._send())
-            end = await self._receive()
-            typing.cancel()
-        self._finish(end)
-
-    async def _send(self) -> None:
-        """Send what the client sends, until it sends no more."""
-        stdin = self._process.stdin
-        with suppress(AtollError, OSError, asyncssh.Error):
-            while True:
-                try:
-                    data = await stdin.read(CHUNK_BYTES)
-                except asyncssh.SignalReceived as signal:
-                    await self._say(type="signal", signal=signal.signal)
-                    continue
-                except asyncssh.BreakReceived:
-                    await self._say(type="signal", signal="INT")
-                    continue
-                except asyncssh.TerminalSizeChanged:
-                    continue
-                if not data:
-                    break
-                await self._channel.send(_STDIN + data)
-            await self._say(type="eof")
-
-    async def _say(self, **words: str) -> None:
-        await self._channel.send(msgspec.json.encode(words).decode())
-
-    async def _receive(self) -> dict[str, Any]:
-        """Pass on what the program writes; returns its end."""
-        outputs = (self._process.stdout, self._process.stderr)
-        async for frame in self._channel:
-            if isinstance(frame, str):
-                said = msgspec.json.decode(frame)
-                if said["type"] in ("exit", "error"):
-                    return dict(said)
+async def _send(process: Process, pipe: ExecPipe) -> None:
+    """Send what the client sends, until it sends no more."""
+    with suppress(AtollError, OSError, asyncssh.Error):
+        while True:
+            try:
+                data = await process.stdin.read(PIECE_BYTES)
+            except asyncssh.TerminalSizeChanged:
                 continue
-            output = outputs[0 if frame[0] == _STDOUT else 1]
-            output.write(frame[1:])
-            await output.drain()
-        return {"type": "error", "error": {"message": "the sandbox ended this program"}}
+            if not data:
+                break
+            await pipe.write(data)
+        await pipe.write_eof()
 
-    def _finish(self, end: dict[str, Any]) -> None:
-        left = end.get("exit") or {}
-        if end["type"] == "error":
-            message = str(end.get("error", {}).get("message", "it cannot be run"))
-            self._process.stderr.write(f"atoll: {message}\n".encode())
-            self._process.exit(FAILED)
-        elif left.get("signal"):
-            self._process.exit_with_signal(str(left["signal"]).removeprefix("SIG"))
+
+async def _signal(signals: Signals, pipe: ExecPipe) -> None:
+    """Pass on the client's signals, also after the end of its input."""
+    while True:
+        name = await signals.get()
+        with suppress(AtollError):
+            await pipe.signal(name)
+
+
+async def _receive(process: Process, pipe: ExecPipe) -> ProgramExit | None:
+    """Pass on what the program writes; returns its end, None when the client went before it."""
+    try:
+        async for event in pipe:
+            if isinstance(event, Output):
+                into = process.stdout if event.stream is Stream.STDOUT else process.stderr
+                into.write(event.data)
+                await into.drain()
+            elif isinstance(event, ProgramExit):
+                return event
+    except (OSError, asyncssh.Error):
+        return None
+    return None
+
+
+def _finish(process: Process, end: ProgramExit | None) -> None:
+    with suppress(OSError, asyncssh.Error):
+        if end is None:
+            process.close()
+        elif end.exit.signal is not None:
+            process.exit_with_signal(end.exit.signal.removeprefix("SIG"))
         else:
-            self._process.exit(int(left.get("code") or 0))
+            process.exit(end.exit.code or 0)

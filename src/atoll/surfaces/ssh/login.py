@@ -4,11 +4,14 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
+from msgspec.structs import replace
+
 from atoll.domain.errors import AtollError, Conflict, Forbidden, NoConnection, Unavailable
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import Reachability
-from atoll.ports.runtime import Channel, RuntimeClients
+from atoll.ports.runtime import Channel, ExecPipe, RuntimeClient, RuntimeClients
 from atoll.surfaces.ssh.control_plane import ControlPlane
+from atoll.wire.contract.exec_pipe import PipeBody
 from atoll.wire.contract.ssh import Admitted, Presented, Right, TerminalOrder, Way
 from atoll.wire.words.walls import IsolationLevel
 
@@ -72,6 +75,19 @@ class Login:
         )
 
     @asynccontextmanager
+    async def pipe(self, body: PipeBody) -> AsyncIterator[ExecPipe]:
+        """Run a program in its name. Raises the error for which it cannot be run."""
+        async with AsyncExitStack() as stack:
+            way = await self.way()
+            named = replace(body, actor=way.actor)
+            try:
+                pipe = await stack.enter_async_context(self._client(way).pipe(named))
+            except (NoConnection, Unavailable, Conflict):
+                way = await self.way(fresh=True)
+                pipe = await stack.enter_async_context(self._client(way).pipe(named))
+            yield pipe
+
+    @asynccontextmanager
     async def channel(
         self, path: str, query: tuple[tuple[str, str], ...] = (), *, named: bool = False
     ) -> AsyncIterator[Channel]:
@@ -79,21 +95,16 @@ class Login:
         another one by now, that one is asked."""
         async with AsyncExitStack() as stack:
             way = await self.way()
+            said = (*query, *way.query) if named else query
             try:
-                channel = await stack.enter_async_context(self._open(way, path, query, named))
+                channel = await stack.enter_async_context(self._client(way).attach(path, said))
             except (NoConnection, Unavailable, Conflict):
                 way = await self.way(fresh=True)
-                channel = await stack.enter_async_context(self._open(way, path, query, named))
+                channel = await stack.enter_async_context(self._client(way).attach(path, said))
             yield channel
 
-    @asynccontextmanager
-    async def _open(
-        self, way: Way, path: str, query: tuple[tuple[str, str], ...], named: bool
-    ) -> AsyncIterator[Channel]:
-        reach = Reachability(way.address, _UNSEEN, way.token)
-        said = (*query, *way.query) if named else query
-        async with self._runtimes.client(reach).attach(path, said) as channel:
-            yield channel
+    def _client(self, way: Way) -> RuntimeClient:
+        return self._runtimes.client(Reachability(way.address, _UNSEEN, way.token))
 
 
 def sentence_of(error: AtollError) -> bytes:

@@ -1,5 +1,6 @@
 """Sessions of a connection: a shell, a command, or the subsystem `sftp`."""
 
+import asyncio
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -8,11 +9,14 @@ from typing import Final
 import asyncssh
 
 from atoll.domain.errors import AtollError
-from atoll.surfaces.ssh.commands import FAILED, serve_program, shell_order
+from atoll.surfaces.ssh.commands import FAILED, SHELL, serve_program
 from atoll.surfaces.ssh.login import Login, sentence_of
 from atoll.surfaces.ssh.shells import serve_terminal, size_of
+from atoll.wire.contract.exec_pipe import PipeBody
 
 ATTACH: Final = "attach"
+
+MAX_SIGNALS: Final = 64
 
 _LOCALE: Final = re.compile(r"LANG|LANGUAGE|LC_[A-Z]{2,20}|COLORTERM")
 _MAX_VALUE: Final = 128
@@ -26,6 +30,7 @@ class Session(asyncssh.SSHServerProcess[bytes]):
         super().__init__(self._serve, None, 0, False)
         self._login = login
         self._closed = closed
+        self._signals: asyncio.Queue[str] = asyncio.Queue(MAX_SIGNALS)
 
     def subsystem_requested(self, subsystem: str) -> bool:
         """There is one subsystem."""
@@ -40,6 +45,17 @@ class Session(asyncssh.SSHServerProcess[bytes]):
         stderr = asyncssh.SSHWriter[bytes](self, self._chan, _STDERR)
         self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
         self._conn.create_task(self._serve(self), stdin.logger)
+
+    def signal_received(self, signal: str) -> None:
+        """Keep a signal until it is passed on; too many of them are dropped."""
+        with suppress(asyncio.QueueFull):
+            self._signals.put_nowait(signal)
+
+    def break_received(self, msec: int) -> bool:
+        """Take a break for an interrupt."""
+        del msec
+        self.signal_received("INT")
+        return True
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Count it no more."""
@@ -60,7 +76,8 @@ class Session(asyncssh.SSHServerProcess[bytes]):
             await self._sftp(process)
         elif process.term_type is None:
             login.check("exec")
-            await serve_program(process, login, shell_order(command, _locale(process)))
+            body = PipeBody(shell=command or SHELL, env=_locale(process))
+            await serve_program(process, login, body, signals=self._signals)
         else:
             await self._terminal(process, command)
 
@@ -69,7 +86,8 @@ class Session(asyncssh.SSHServerProcess[bytes]):
         way = await self._login.way()
         only = () if self._login.may("write") else ("--read-only",)
         folders = (word for folder in way.folders for word in ("--root", folder))
-        await serve_program(process, self._login, {"tool": ["sftp", *only, *folders]})
+        body = PipeBody(tool=["sftp", *only, *folders])
+        await serve_program(process, self._login, body, signals=self._signals)
 
     async def _terminal(
         self, process: "asyncssh.SSHServerProcess[bytes]", command: str | None
@@ -80,11 +98,12 @@ class Session(asyncssh.SSHServerProcess[bytes]):
         named = words[1] if words[:1] == [ATTACH] and len(words) == 2 else ""
         if login.admitted.terminal or words[:1] == [ATTACH]:
             login.check("attach")
-            await serve_terminal(process, login, named or login.admitted.terminal, fresh=False)
+            there = named or login.admitted.terminal
+            await serve_terminal(process, login, there, signals=self._signals, fresh=False)
             return
         env = {**_locale(process), "TERM": (process.term_type or "xterm")[:_MAX_VALUE]}
         opened = await login.open_terminal(size_of(process), env, command or "")
-        await serve_terminal(process, login, opened, fresh=True)
+        await serve_terminal(process, login, opened, signals=self._signals, fresh=True)
 
 
 def _locale(process: "asyncssh.SSHServerProcess[bytes]") -> dict[str, str]:

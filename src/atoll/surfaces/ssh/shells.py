@@ -47,13 +47,18 @@ _TURN_REASONS: Final = frozenset({"not_driver", "viewer", "agent_running"})
 
 
 async def serve_terminal(
-    process: "asyncssh.SSHServerProcess[bytes]", login: Login, terminal_id: str, *, fresh: bool
+    process: "asyncssh.SSHServerProcess[bytes]",
+    login: Login,
+    terminal_id: str,
+    *,
+    signals: asyncio.Queue[str],
+    fresh: bool,
 ) -> None:
-    """Attach a client to a terminal until its program or the client ends. Without an id it is the
-    newest one that runs. Raises `NotFound`."""
+    """Attach a client to a terminal until its program or the client ends. Its `signals` are typed
+    as their keys. Raises `NotFound`."""
     if not terminal_id:
         raise NotFound("name a terminal: attach TERMINAL; `atoll ps` lists them")
-    await _Attachment(process, login, terminal_id, fresh=fresh).serve()
+    await _Attachment(process, login, terminal_id, fresh=fresh).serve(signals)
 
 
 def size_of(process: "asyncssh.SSHServerProcess[bytes]") -> tuple[int, int]:
@@ -88,10 +93,13 @@ class _Attachment:
         self._end: ProgramExit | None = None
         self._size = size_of(process)
 
-    async def serve(self) -> None:
+    async def serve(self, signals: asyncio.Queue[str]) -> None:
         """Serve it to the end, and end the session as the program ended."""
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._settle())]
+            tasks = [
+                group.create_task(self._settle()),
+                group.create_task(self._take_signals(signals)),
+            ]
             typing = group.create_task(self._type())
             staying = group.create_task(self._stay())
             typing.add_done_callback(lambda _: staying.cancel())
@@ -228,17 +236,16 @@ class _Attachment:
                     self._size = (max(2, change.width), max(1, change.height))
                     await self._send(self._state.resize(*self._size).text)
                     continue
-                except asyncssh.BreakReceived:
-                    data = b"\x03"
-                except asyncssh.SignalReceived as signal:
-                    data = _KEYS.get(signal.signal, b"")
-                    if not data:
-                        continue
                 if not data:
                     break
                 await self._take(data)
         # A client that sends no more may still read: the program goes on.
         await self._process.channel.wait_closed()
+
+    async def _take_signals(self, signals: asyncio.Queue[str]) -> None:
+        while True:
+            if key := _KEYS.get(await signals.get()):
+                await self._take(key)
 
     async def _take(self, data: bytes) -> None:
         frame = self._turn.control_frame() if self._key.matches(data) else None
