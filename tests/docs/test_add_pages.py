@@ -161,9 +161,9 @@ def test_data_only_agent_is_one_file(scratch: Scratch) -> None:
         "-c",
         "from pathlib import Path\n"
         "from atoll.adapters.agents.shelf import LayerShelf\n"
-        "from atoll.domain.agents.registry import AGENT_STATE, find\n"
+        "from atoll.domain.agents.registry import HOME_STATE, find\n"
         "from atoll.wiring.pod import _all_agents\n"
-        "print(find('mine').command, ('mine', '.mine') in AGENT_STATE)\n"
+        "print(find('mine').command, ('mine', '.mine') in HOME_STATE)\n"
         "print(any(one.agent.name == 'mine' for one in LayerShelf(Path('none')).list()))\n"
         "print(any(one.name == 'mine' for one in _all_agents()))\n",
     )

@@ -5,7 +5,7 @@ import pytest
 
 from atoll.domain.agents.conversation import Terms
 from atoll.domain.agents.readers import CONVERSATIONS, TRANSCRIPTS
-from atoll.domain.agents.registry import AGENT_STATE, AGENTS, allowed_agents, canonical_name, find
+from atoll.domain.agents.registry import AGENTS, HOME_STATE, allowed_agents, canonical_name, find
 from atoll.domain.errors import NotFound
 
 
@@ -25,7 +25,7 @@ def test_allowed_agents_are_those_of_the_setting() -> None:
 
 
 def test_names_of_kept_state_stay_as_they_are_on_disks() -> None:
-    assert set(AGENT_STATE) >= {
+    assert set(HOME_STATE) >= {
         ("claude", ".claude"), ("codex", ".codex"), ("opencode", ".local/share/opencode"),
         ("opencode-config", ".config/opencode"), ("qwen", ".qwen"), ("gemini", ".gemini"),
         ("aider", ".aider"), ("cursor", ".cursor"),
@@ -33,8 +33,8 @@ def test_names_of_kept_state_stay_as_they_are_on_disks() -> None:
 
 
 def test_kept_state_has_one_name_and_one_place_each() -> None:
-    for column in zip(*AGENT_STATE, strict=True):
-        assert len(set(column)) == len(AGENT_STATE)
+    for column in zip(*HOME_STATE, strict=True):
+        assert len(set(column)) == len(HOME_STATE)
 
 
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)

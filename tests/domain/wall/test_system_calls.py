@@ -1,4 +1,4 @@
-from atoll.domain.agents.registry import AGENT_STATE
+from atoll.domain.agents.registry import HOME_STATE
 from atoll.domain.wall import runtime_calls
 from atoll.domain.wall.interior import HOME, MASKED, SCRATCH
 from atoll.domain.wall.system_calls import (
@@ -33,7 +33,7 @@ def test_places_inside_are_absolute_and_named_once() -> None:
     places = [place for place, _mode, _size in SCRATCH]
     assert all(place.startswith("/") for place in (*places, *MASKED, HOME))
     assert len(set(places)) == len(places)
-    assert len({inside for _name, inside in AGENT_STATE}) == len(AGENT_STATE)
+    assert len({inside for _name, inside in HOME_STATE}) == len(HOME_STATE)
 
 
 def test_runtime_may_make_no_call_that_a_sandbox_may_not() -> None:

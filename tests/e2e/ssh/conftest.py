@@ -39,3 +39,9 @@ def box(calls: Api) -> str:
     """The name of a sandbox that is ready."""
     calls.create(name="box")
     return "box"
+
+
+@pytest.fixture
+def gateway_port(ada: SshClient) -> int:
+    """The port of the gateway, on this machine."""
+    return ada.port

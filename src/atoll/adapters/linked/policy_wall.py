@@ -10,7 +10,7 @@ from typing import Final
 from atoll.adapters.linked import scripts
 from atoll.adapters.linked.machine import COMMAND_SECONDS
 from atoll.adapters.linked.wall import START_SECONDS, FarWall
-from atoll.domain.agents.registry import AGENT_STATE
+from atoll.domain.agents.registry import HOME_STATE
 from atoll.domain.errors import Failed
 from atoll.domain.interior.remote import CONTROL_FD, INIT
 from atoll.domain.wall.interior import DEFAULT_FILES, DOORS, HOME
@@ -85,7 +85,7 @@ class PolicyWall(FarWall):
         """Make the sandbox's places, after ending what still runs. Raises `Failed` for an image
         that lacks one."""
         await self.stop(request.sandbox_id, "keep")
-        states = (word for pair in AGENT_STATE for word in pair)
+        states = (word for pair in HOME_STATE for word in pair)
         how = "fresh" if request.fresh else "kept"
         await self._run_checked(_PREPARE, BOX, await self.programs(), HOME, how, *states)
 

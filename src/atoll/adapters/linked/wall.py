@@ -13,7 +13,7 @@ from atoll.adapters.linked import scripts
 from atoll.adapters.linked.machine import COMMAND_SECONDS, Machine, pack_texts
 from atoll.adapters.linked.shell import ScriptResult
 from atoll.adapters.zygote.start import hostname
-from atoll.domain.agents.registry import AGENT_STATE
+from atoll.domain.agents.registry import HOME_STATE
 from atoll.domain.errors import Failed, Unavailable
 from atoll.domain.interior.remote import RemoteWall, etc_files, remote_wall_argv
 from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_NETLINK
@@ -71,7 +71,7 @@ class FarWall:
         ran = await self.machine.client.run(
             scripts.PREPARE,
             *(files, "fresh" if request.fresh else "kept"),
-            *(state for state, _ in AGENT_STATE),
+            *(state for state, _ in HOME_STATE),
             given=pack_texts(etc_files(request.sandbox_id, hostname(request.name))),
             seconds=COMMAND_SECONDS,
         )
@@ -133,7 +133,7 @@ def wall_of(
         programs=programs,
         hostname=hostname(request.name),
         views=views,
-        states=AGENT_STATE,
+        states=HOME_STATE,
         writable=profile.workspace.access is not Access.READ_ONLY,
         bare=profile.workspace.access is Access.NONE,
         netlink=DEFAULT_NETLINK if netlink is None else netlink,

@@ -26,11 +26,23 @@ def _state_name(path: str) -> str:
     return f"{name}-config" if above == ".config" else name
 
 
-AGENT_STATE = tuple(
-    (_state_name(path), path)
-    for path in (*(path for agent in AGENTS for path in agent.state), STATE)
+EDITOR_STATE = (
+    ".vscode-server",
+    ".cursor-server",
+    ".windsurf-server",
+    ".zed_server",
+    ".local/share/zed",
+    ".cache/JetBrains",
 )
-"""Agents' state that outlives a stop: (name below the sandbox's state, name below the home)."""
+"""The folders, below the home, of what editors put on a machine that they work on over SSH: their
+servers and extensions. From their own documentation."""
+
+HOME_STATE = tuple(
+    (_state_name(path), path)
+    for path in (*(path for agent in AGENTS for path in agent.state), STATE, *EDITOR_STATE)
+)
+"""What of the home outlives a stop, agents' and editors': (name below the sandbox's state, name
+below the home)."""
 
 
 def find(name: str) -> Agent:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
-from atoll.domain.agents.registry import AGENT_STATE
+from atoll.domain.agents.registry import HOME_STATE
 from atoll.domain.compose.stack import AGENT, Service, Stack
 from atoll.domain.errors import Invalid
 from atoll.domain.interior.etc import AGENT_FILES
@@ -284,7 +284,7 @@ def _container_mounts(service: Service, terms: StackTerms, files: FarFiles) -> I
     yield _mount("bind", f"{files.programs}/link", LINK)
     yield _mount("bind", f"{files.box}/run", RUN, read_only=False)
     yield _mount("bind", f"{files.box}/state", f"{PLACE}/state", read_only=False)
-    for name, inside in AGENT_STATE:
+    for name, inside in HOME_STATE:
         yield _mount("bind", f"{files.box}/state/{name}", f"{HOME}/{inside}", read_only=False)
     if not terms.bare:
         source = f"{files.box}/workspace"
@@ -301,7 +301,7 @@ def _container_mounts(service: Service, terms: StackTerms, files: FarFiles) -> I
 def _tmpfs_mounts(service: Service, *, bare: bool) -> Iterator[tuple[str, int, int]]:
     """Yield each tmpfs mount: its path, mode and size in bytes."""
     sizes = {place: (mode, size) for place, mode, size in SCRATCH}
-    for _, inside in AGENT_STATE:
+    for _, inside in HOME_STATE:
         for parent in list(PurePosixPath(inside).parents)[:-1]:
             sizes[f"{HOME}/{parent}"] = sizes[HOME]
     if bare:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from atoll.domain.agents.registry import AGENT_STATE
+from atoll.domain.agents.registry import HOME_STATE
 from atoll.domain.size import MIB
 from atoll.domain.wall.interior import GIT_EMAIL, GIT_NAME, HOME, PREFIXES, SCRATCH
 
@@ -14,7 +14,7 @@ def entry_steps(env: Mapping[str, str], configured: Iterable[str] = ()) -> tuple
     """Return the preparations: home, installers' prefixes, git's identity, and the person's config
     files. `env` holds the variables that the sandbox's processes get beside the usual ones."""
     sizes = {place: size for place, _mode, size in SCRATCH}
-    kept = ", ".join(f"~/{inside}" for _name, inside in AGENT_STATE)
+    kept = ", ".join(f"~/{inside}" for _name, inside in HOME_STATE)
     prefixes = ", ".join(
         f"{installer} {env.get(variable, f'~/{folder}')}"
         for installer, variable, folder in PREFIXES

@@ -6,7 +6,7 @@ kept to the branch that was asked for, so that only what differs is written.
 
 from collections.abc import Callable, Sequence
 
-from atoll.domain.agents.registry import AGENT_STATE
+from atoll.domain.agents.registry import HOME_STATE
 from atoll.domain.errors import Failed
 from atoll.domain.ids import SnapshotId
 from atoll.domain.repository.repository import is_local_key
@@ -25,7 +25,7 @@ from atoll.services.scripts import run_inside
 from atoll.services.snapshots.tree_scripts import ADVANCE, CLEAR, CLEARED, MARK, NOT_FIT
 from atoll.wire.words.walls import WORKSPACE
 
-_STATES = tuple(inside for _, inside in AGENT_STATE)
+_STATES = tuple(inside for _, inside in HOME_STATE)
 
 
 class KeptTrees:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from atoll.domain.agents.registry import HOME_STATE
 from atoll.domain.errors import AtollError, Forbidden, Invalid, NotFound
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import PrincipalId, SandboxId
@@ -16,6 +17,7 @@ from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import CallOrigin, Principal, spell_actor
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.ssh.key import SshKey, read_public_key
+from atoll.domain.wall.interior import HOME
 from atoll.ports.extension import Reachability
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
@@ -158,7 +160,7 @@ def _way(caller: Principal, sandbox: Sandbox, reach: Reachability) -> ssh.Way:
         generation=sandbox.generation,
         query=credentials(caller, role_of_member(caller, sandbox)),
         actor=spell_actor(caller),
-        folders=(WORKSPACE,),
+        folders=(WORKSPACE, *(f"{HOME}/{inside}" for _, inside in HOME_STATE)),
     )
 
 

@@ -31,11 +31,15 @@ async def serve_program(
     """Run a program to its end, and end the session as it ends. `signals` are the client's."""
     try:
         async with login.pipe(body) as pipe, asyncio.TaskGroup() as group:
+            receiving = group.create_task(_receive(process, pipe))
             tasks = [
+                receiving,
                 group.create_task(_send(process, pipe)),
                 group.create_task(_signal(signals, pipe)),
+                gone := group.create_task(process.channel.wait_closed()),
             ]
-            end = await _receive(process, pipe)
+            await asyncio.wait({receiving, gone}, return_when=asyncio.FIRST_COMPLETED)
+            end = receiving.result() if receiving.done() else None
             for task in tasks:
                 task.cancel()
     except* AtollError as errors:

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.domain.agents.registry import AGENT_STATE
+from atoll.domain.agents.registry import HOME_STATE
 from atoll.domain.errors import AtollError, Failed
 from atoll.zygote.disk import image
 from atoll.zygote.disk.engine_mounts import EngineMount, EngineMounts, engine_mount_at
@@ -136,7 +136,7 @@ def _make_folders(place: Path, uid: int) -> None:
     place.chmod(traversal_mode())
     _make_folder(place / "workspace", uid)
     _make_folder(place / "state", uid)
-    for name, _inside in AGENT_STATE:
+    for name, _inside in HOME_STATE:
         _make_state_folder(place / "state", name, uid)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.domain.agents.registry import AGENT_STATE
+from atoll.domain.agents.registry import HOME_STATE
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.interior.etc import ROOT_LINKS
 from atoll.domain.interior.identity import MACHINE_ID, OWN_RUN
@@ -171,7 +171,7 @@ def _own_files(wall: WallOptions) -> Iterator[str]:
         bind = "--bind" if wall.writable else "--ro-bind"
         yield from (bind, str(mounted / "workspace"), WORKSPACE)
     yield from ("--bind", str(mounted / "state"), "/.atoll/state")
-    for name, inside in AGENT_STATE:
+    for name, inside in HOME_STATE:
         yield from ("--bind", str(mounted / "state" / name), f"/home/agent/{inside}")
     yield from ("--ro-bind", str(wall.places.own_run), OWN_RUN)
     for fd, name in wall.home_files:

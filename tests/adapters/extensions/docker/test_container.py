@@ -14,7 +14,7 @@ from atoll.adapters.extensions.docker.images import ResolvedImage
 from atoll.adapters.extensions.docker.pulls import is_reference, split_reference
 from atoll.adapters.extensions.docker.seccomp_profile import all_but, profile_for
 from atoll.adapters.zygote.environment import environment_with_image
-from atoll.domain.agents.registry import AGENT_STATE
+from atoll.domain.agents.registry import HOME_STATE
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.interior.etc import AGENT_FILES
@@ -79,7 +79,7 @@ def test_container_is_closed_on_every_side() -> None:
 def test_container_s_mounts_are_these_and_read_only_where_nothing_is_written() -> None:
     mounts = {each["Target"]: each for each in json.loads(body(plan()))["HostConfig"]["Mounts"]}
     writable = {target for target, each in mounts.items() if not each["ReadOnly"]}
-    homes = {f"/home/agent/{inside}" for _name, inside in AGENT_STATE}
+    homes = {f"/home/agent/{inside}" for _name, inside in HOME_STATE}
     assert writable == {"/workspace", "/.atoll/state", *homes}
     assert mounts["/.atoll/repos/0.git"]["Source"] == "/h/repos/a.git"
     assert not any("docker.sock" in each["Source"] for each in mounts.values())

@@ -16,7 +16,7 @@ from atoll.adapters.extensions.docker.images import ResolvedImage
 from atoll.adapters.extensions.docker.limits import find_cpu_millis
 from atoll.adapters.extensions.docker.seccomp_profile import profile_for
 from atoll.adapters.zygote.start import hostname
-from atoll.domain.agents.registry import AGENT_STATE
+from atoll.domain.agents.registry import HOME_STATE
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import HostMount, below_any
 from atoll.domain.interior.etc import AGENT_FILES
@@ -279,7 +279,7 @@ def _mounts(plan: ContainerPlan) -> Iterator[_Bind]:
     if not plan.bare:
         yield _Bind(awaited.workspace, WORKSPACE, read_only=not plan.writable)
     yield _Bind(awaited.state, "/.atoll/state", read_only=False)
-    for name, inside in AGENT_STATE:
+    for name, inside in HOME_STATE:
         yield _Bind(f"{awaited.state}/{name}", f"{HOME}/{inside}", read_only=False)
     for name in ETC:
         yield _Bind(f"{awaited.etc}/{name}", f"/etc/{name}", read_only=True)
@@ -300,7 +300,7 @@ def _memory_places(plan: ContainerPlan, uid: int) -> dict[str, str]:
         places[WORKSPACE] = (0o755, BARE_BYTES)
     if plan.pooled:
         places |= dict.fromkeys(LATE_PLACES, (0o755, LATE_PLACE_BYTES))
-    for _name, inside in AGENT_STATE:
+    for _name, inside in HOME_STATE:
         for parent in list(PurePosixPath(inside).parents)[:-1]:
             places[f"{HOME}/{parent}"] = home
     bound = {bind.target for bind in _mounts(plan)}

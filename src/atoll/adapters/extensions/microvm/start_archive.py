@@ -15,7 +15,7 @@ from atoll.adapters.extensions.microvm.guest import (
 )
 from atoll.adapters.linked.wall import wall_of
 from atoll.adapters.zygote.start import hostname
-from atoll.domain.agents.registry import AGENT_STATE
+from atoll.domain.agents.registry import HOME_STATE
 from atoll.domain.interior.remote import RemoteMachine, etc_files, remote_wall_argv
 from atoll.ports.extension import Provision
 from atoll.ports.far import LinkTerms
@@ -42,7 +42,7 @@ def start_archive(
         *("sh", "-c", _WITH_FILTER, "sh", f"{PROGRAMS}/{filter_name}"),
         *remote_wall_argv(machine, wall),
     )
-    states = "".join(f"{state}\n" for state, _ in AGENT_STATE)
+    states = "".join(f"{state}\n" for state, _ in HOME_STATE)
     files = {
         "second": SECOND.encode(),
         "run": shlex.join(command).encode(),

@@ -11,7 +11,7 @@ from typing import Final
 
 from atoll.adapters.linked import scripts
 from atoll.adapters.linked.machine import COMMAND_SECONDS, Machine, pack_texts
-from atoll.domain.agents.registry import AGENT_STATE
+from atoll.domain.agents.registry import HOME_STATE
 from atoll.domain.compose.document import ETC, FarFiles
 from atoll.domain.errors import Failed, Unavailable
 from atoll.domain.interior.etc import OWN
@@ -53,7 +53,7 @@ class StackFiles:
         ran = await client.run(
             scripts.PREPARE,
             *(box, "fresh" if request.fresh else "kept"),
-            *(state for state, _ in AGENT_STATE),
+            *(state for state, _ in HOME_STATE),
             given=pack_texts(_etc(uid)),
             seconds=COMMAND_SECONDS,
         )

@@ -1,0 +1,170 @@
+"""OpenSSH's programs at a sandbox: commands, copies and git, byte for byte."""
+
+import hashlib
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.ssh.client import SECONDS, SshClient
+from tests.peers.api import Api, until
+
+EVERY_BYTE = bytes(range(256)) * 300
+
+
+def copied(words: list[str]) -> None:
+    """Run a program that copies, which must succeed."""
+    done = subprocess.run(words, capture_output=True, timeout=SECONDS, check=False)
+    assert done.returncode == 0, (words, done.stderr, done.stdout)
+
+
+def test_a_command_has_its_own_streams_and_exit(ada: SshClient, box: str) -> None:
+    told = ada.run(box, "echo out; echo err >&2; exit 42")
+    assert (told.stdout, told.stderr, told.returncode) == (b"out\n", b"err\n", 42)
+    for code in (0, 1, 255):
+        assert ada.run(box, f"exit {code}").returncode == code
+
+
+def test_every_byte_passes_both_ways(ada: SshClient, box: str) -> None:
+    told = ada.run(box, "cat; echo ended >&2", stdin=EVERY_BYTE)
+    assert told.stdout == EVERY_BYTE
+    assert told.stderr == b"ended\n"
+
+
+def test_a_program_may_end_its_output_and_read_on(ada: SshClient, box: str) -> None:
+    told = ada.run(box, "exec 1>&-; wc -c >&2", stdin=EVERY_BYTE)
+    assert (told.stdout, told.stderr.strip()) == (b"", str(len(EVERY_BYTE)).encode())
+
+
+def test_variables_are_those_of_language_alone(ada: SshClient, box: str) -> None:
+    sent = ("-o", "SetEnv=LC_TIME=C.UTF-8", "-o", "SetEnv=LD_PRELOAD=/x", "-o", "SetEnv=BASH_ENV=x")
+    for one in range(0, len(sent), 2):
+        told = ada.run(
+            box, "echo ${LC_TIME}-${LD_PRELOAD}-${BASH_ENV}", options=sent[one : one + 2]
+        )
+        assert told.stdout in (b"C.UTF-8--\n", b"--\n")
+
+
+def test_a_client_that_goes_ends_its_program(ada: SshClient, box: str, calls: Api) -> None:
+    words = [*ada.words(), f"{box}@gateway", "echo begun; exec sleep 4242"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as client:
+        assert client.stdout is not None
+        assert client.stdout.readline() == b"begun\n"
+        client.send_signal(signal.SIGKILL)
+    shown = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -c 'sleep 424[2]' || true"
+    until(lambda: calls.run(box, shown).strip(), lambda found: found == "0")
+
+
+def test_twenty_channels_share_a_connection(ada: SshClient, box: str, tmp_path: Path) -> None:
+    path = f"/tmp/atoll-ssh-{os.getpid()}"
+    shared = ("-o", f"ControlPath={path}", "-o", "ControlMaster=auto")
+    master = [*ada.words("ssh", *shared, "-N"), f"{box}@gateway"]
+    with subprocess.Popen(master, stdin=subprocess.DEVNULL) as held:
+        until(lambda: Path(path).exists(), bool)
+        words = [*ada.words("ssh", *shared), f"{box}@gateway"]
+        running = [
+            subprocess.Popen([*words, f"echo {one}"], stdout=subprocess.PIPE) for one in range(20)
+        ]
+        told = [each.communicate(timeout=SECONDS)[0] for each in running]
+        assert sorted(int(each) for each in told) == list(range(20))
+        held.terminate()
+
+
+def test_scp_sftp_and_rsync_copy_a_tree(
+    ada: SshClient, box: str, calls: Api, tmp_path: Path
+) -> None:
+    tree = tmp_path / "tree"
+    (tree / "deep" / "er").mkdir(parents=True)
+    (tree / "bytes").write_bytes(EVERY_BYTE)
+    (tree / "deep" / "er" / "name with spaces").write_text("x")
+    (tree / "deep" / "script").write_text("#!/bin/sh\n")
+    (tree / "deep" / "script").chmod(0o755)
+    copied([*ada.words("scp", "-r", "-p"), str(tree), f"{box}@gateway:copied"])
+    assert calls.run(box, "cat copied/deep/er/*; stat -c %a copied/deep/script") == "x755\n"
+    digest = hashlib.sha256(EVERY_BYTE).hexdigest()
+    assert calls.run(box, "sha256sum < copied/bytes").split()[0] == digest
+    copied([*ada.words("scp", "-r"), f"{box}@gateway:copied", str(tmp_path / "back")])
+    assert (tmp_path / "back" / "bytes").read_bytes() == EVERY_BYTE
+    batch = tmp_path / "batch"
+    batch.write_text(f"mkdir by\nput {tree}/bytes by/sftp\nrename by/sftp by/moved\nls -l by\n")
+    copied([*ada.words("sftp", "-b", str(batch)), f"{box}@gateway"])
+    assert calls.run(box, "sha256sum < by/moved").split()[0] == digest
+    if calls.run(box, "command -v rsync || true"):
+        over = " ".join(ada.words())
+        copied(["rsync", "-a", "-e", over, f"{tree}/", f"{box}@gateway:synced/"])
+        assert calls.run(box, "sha256sum < synced/bytes").split()[0] == digest
+
+
+def test_sftp_serves_workspace_and_state_and_nothing_else(
+    ada: SshClient, box: str, tmp_path: Path
+) -> None:
+    for path in ("/etc/passwd", "/proc/self/environ", "/workspace/../etc/passwd"):
+        words = [*ada.words("sftp", "-b", "-"), f"{box}@gateway"]
+        told = subprocess.run(
+            words,
+            input=f"get {path} {tmp_path}/got\n".encode(),
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        assert told.returncode != 0
+        assert not (tmp_path / "got").exists()
+
+
+def test_git_clones_and_pushes_over_ssh(
+    ada: SshClient, box: str, calls: Api, tmp_path: Path
+) -> None:
+    calls.run(
+        box,
+        "git init -q -b main r && cd r && git config receive.denyCurrentBranch updateInstead && "
+        "echo 1 > a && git add a && git -c user.name=a -c user.email=a@b commit -qm one",
+    )
+    env = {**os.environ, "GIT_SSH_COMMAND": " ".join(ada.words())}
+    clone = tmp_path / "clone"
+
+    def git(*words: str) -> None:
+        subprocess.run(["git", *words], env=env, check=True, timeout=SECONDS, capture_output=True)
+
+    git("clone", "-q", f"{box}@gateway:r", str(clone))
+    assert (clone / "a").read_text() == "1\n"
+    (clone / "a").write_text("2\n")
+    git("-C", str(clone), "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qam", "two")
+    git("-C", str(clone), "push", "-q", "origin", "main")
+    assert calls.run(box, "cat r/a") == "2\n"
+
+
+def test_forwards_reach_the_sandbox_and_nothing_else(
+    ada: SshClient, box: str, calls: Api, gateway_port: int
+) -> None:
+    calls.run(
+        box,
+        "printf '#!/bin/sh\\nwhile :; do printf \"hello\" | busybox nc -l -p 8811; done\\n' > l; "
+        "command -v python3 >/dev/null && (setsid python3 -m http.server 8811 "
+        "--bind 127.0.0.1 >/dev/null 2>&1 &)",
+    )
+    until(
+        lambda: calls.call("GET", f"/v1/sandboxes/{box}/ports")["ports"],
+        lambda ports: any(each["port"] == 8811 for each in ports),
+    )
+    asked = b"GET / HTTP/1.0\r\n\r\n"
+    words = [*ada.words("ssh", "-W", "localhost:8811"), f"{box}@gateway"]
+    told = subprocess.run(words, input=asked, capture_output=True, timeout=SECONDS, check=False)
+    assert told.stdout.startswith(b"HTTP/1.0 200 OK")
+    for place in (
+        f"127.0.0.1:{gateway_port}",
+        "169.254.169.254:80",
+        "example.org:80",
+        "10.0.0.1:22",
+    ):
+        words = [*ada.words("ssh", "-W", place), f"{box}@gateway"]
+        told = subprocess.run(words, input=asked, capture_output=True, timeout=SECONDS, check=False)
+        assert b"SSH-" not in told.stdout
+        assert told.stdout == b""
+
+
+@pytest.mark.parametrize("option", ["-R8000:localhost:22", "-A", "-X"])
+def test_what_is_not_offered_is_refused(ada: SshClient, box: str, option: str) -> None:
+    told = ada.run(box, "echo ${SSH_AUTH_SOCK}-${DISPLAY}", options=(option,))
+    assert told.stdout in (b"-\n", b"")
