@@ -6,6 +6,7 @@ the gateway of its home, so two control planes that start one at once make one.
 
 import asyncio
 import fcntl
+import json
 import os
 import subprocess
 import sys
@@ -17,7 +18,6 @@ from typing import Final
 
 import msgspec
 
-from atoll.adapters.gateway.host_key import load_or_make_host_key
 from atoll.domain.errors import Unavailable
 
 MODULE: Final = "atoll.wiring.ssh.gateway"
@@ -41,13 +41,19 @@ class GatewayProcess:
         self._child: subprocess.Popen[bytes] | None = None
 
     @property
-    def address(self) -> str:
-        """The address at which it listens, empty for none."""
+    def wanted(self) -> str:
+        """The address at which it is to listen, empty for none; port 0 takes any."""
         return self._address
 
-    def host_key(self) -> str:
-        """Return its private host key, in OpenSSH's form."""
-        return load_or_make_host_key(self._home / "ssh_host_key")
+    @property
+    def address(self) -> str:
+        """The address at which it listens now, empty for none."""
+        host, _, _ = self._address.rpartition(":")
+        try:
+            port = int(json.loads((self._run / "ssh.json").read_bytes())["port"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
+        return f"{host}:{port}" if host and port else ""
 
     @asynccontextmanager
     async def dial(self, sandbox_id: str, peer: str) -> AsyncIterator["_Stream"]:

@@ -52,8 +52,7 @@ class PublicKey:
     @property
     def fingerprint(self) -> str:
         """Return the fingerprint, as `ssh-keygen -l` prints it."""
-        digest = hashlib.sha256(self.blob).digest()
-        return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
+        return fingerprint_of(self.blob)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +71,11 @@ class SshKey:
 
     def __post_init__(self) -> None:
         printable_name(self.name)
+
+
+def fingerprint_of(blob: bytes) -> str:
+    """Return the fingerprint of a key's body."""
+    return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
 
 
 def read_public_key(text: str, *, field: str = "key") -> PublicKey:

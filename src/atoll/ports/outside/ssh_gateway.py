@@ -18,15 +18,16 @@ class Dialled(Protocol):
 
 
 class SshGateway(Protocol):
-    """The gateway. Its keys are made where they are missing."""
+    """The gateway."""
+
+    @property
+    def wanted(self) -> str:
+        """The address at which it is to listen, empty for none; port 0 takes any."""
+        ...
 
     @property
     def address(self) -> str:
-        """The address at which it listens, empty for none."""
-        ...
-
-    def host_key(self) -> str:
-        """Return its private host key, in OpenSSH's form."""
+        """The address at which it listens now, empty for none."""
         ...
 
     def dial(self, sandbox_id: str, peer: str) -> AbstractAsyncContextManager[Dialled]:

@@ -227,10 +227,16 @@ class RuntimeAccess:
         look = partial(self._lookup.refresh, sandbox)
         return sandbox, SandboxClient(client, sandbox, look, again=again if woken else None)
 
-    async def reach(self, caller: Principal, ref: str) -> tuple[Sandbox, Reachability]:
+    async def find(self, caller: Principal, ref: str) -> Sandbox:
+        """Return a sandbox, as it was a moment ago. Raises `NotFound`."""
+        return await self._lookup.get_recent(caller, ref)
+
+    async def reach(
+        self, caller: Principal, ref: str, *, wakes: bool
+    ) -> tuple[Sandbox, Reachability]:
         """Return where the runtime of a sandbox answers, for a program of ours that calls it by
-        itself. Counts as activity, and raises, as `runtime`."""
-        sandbox, _ = await self.runtime(caller, ref, activity=True)
+        itself. Waits, and raises, as `runtime`; with `wakes` it counts as activity."""
+        sandbox, _ = await self.runtime(caller, ref, activity=wakes)
         return sandbox, self._runtimes.reach(sandbox)
 
     @asynccontextmanager

@@ -9,29 +9,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+import structlog
+
 from atoll.domain.agents.registry import HOME_STATE
-from atoll.domain.errors import AtollError, Forbidden, Invalid, NotFound
+from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import CallOrigin, Principal, spell_actor
 from atoll.domain.sandboxes.sandbox import Sandbox
-from atoll.domain.ssh.key import SshKey, read_public_key
+from atoll.domain.ssh.key import SshKey, fingerprint_of, read_public_key
 from atoll.domain.wall.interior import HOME
 from atoll.ports.extension import Reachability
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.sandboxes.runtime_access import RuntimeAccess
-from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.ssh.certificates import SshCertificates
 from atoll.services.ssh.keys import SshKeys
-from atoll.services.terminals.reach import credentials, role_of_member
+from atoll.services.terminals.reach import credentials, role_at
 from atoll.services.terminals.terminals import Terminals
 from atoll.wire.contract import ssh
 from atoll.wire.contract.terminals import OpenBody
+from atoll.wire.ssh.certificate import read_certificate
+from atoll.wire.ssh.strings import Unreadable, read_strings
 from atoll.wire.words.events import ActorKind
-from atoll.wire.words.walls import WORKSPACE
+from atoll.wire.words.terminals import Role
 
 MAX_COMMAND: Final = 128 * 1024
+CERTIFICATE: Final = "-cert-v01@openssh.com"
+"""The end of the names of kinds of certificates."""
 
 _RIGHTS: Final[tuple[tuple[ssh.Right, Capability], ...]] = (
     ("attach", Capability.TERMINAL_WATCH),
@@ -41,15 +47,23 @@ _RIGHTS: Final[tuple[tuple[ssh.Right, Capability], ...]] = (
     ("read", Capability.FILE_READ),
     ("write", Capability.FILE_WRITE),
 )
+_LOOKING: Final = frozenset({"attach", "read"})
+"""The rights of a viewer."""
+
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A caller and the sandbox that they may enter; `key` is the one they came by."""
+    """A caller and the sandbox that they may enter, their role at its terminals, and the
+    fingerprint of the key they came by; `key` is the one that they added, None for a
+    certificate."""
 
     caller: Principal
     sandbox: Sandbox
-    key: SshKey
+    role: Role
+    fingerprint: str
+    key: SshKey | None = None
 
 
 class SshLogins:
@@ -59,13 +73,13 @@ class SshLogins:
         self,
         ground: Ground,
         keys: SshKeys,
-        sandboxes: Sandboxes,
+        certificates: SshCertificates,
         access: RuntimeAccess,
         terminals: Terminals,
     ) -> None:
         self._ground = ground
         self._keys = keys
-        self._sandboxes = sandboxes
+        self._certificates = certificates
         self._access = access
         self._terminals = terminals
 
@@ -77,14 +91,24 @@ class SshLogins:
     async def way(self, presented: ssh.Presented) -> ssh.Way:
         """Return the way into the sandbox, which is woken where it sleeps. Raises `Forbidden`, and
         what `RuntimeAccess.runtime` raises."""
-        found = await self._required(presented)
-        sandbox, reach = await self._access.reach(found.caller, found.sandbox.id)
-        await self._keys.note_use(found.key)
-        return _way(found.caller, sandbox, reach)
+        found = await self._required(presented, "attach")
+        guest = found.caller.guest_access
+        # A guest sees what its host sees, and wakes nothing.
+        caller = (
+            found.caller
+            if guest is None
+            else Principal(guest.org_id, guest.owner, ActorKind.PERSON)
+        )
+        sandbox, reach = await self._access.reach(
+            caller, found.sandbox.id, wakes=found.role is not Role.VIEWER and guest is None
+        )
+        if found.key is not None:
+            await self._keys.note_use(found.key)
+        return _way(found, sandbox, reach)
 
     async def open_terminal(self, order: ssh.TerminalOrder) -> ssh.OpenedTerminal:
         """Open a terminal in the caller's name. Raises what `Terminals.open` raises."""
-        found = await self._required(order.presented)
+        found = await self._required(order.presented, "open")
         if len(order.command) > MAX_COMMAND or "\0" in order.command:
             raise Invalid(f"a command line has at most {MAX_COMMAND} characters and no NUL")
         body = OpenBody(
@@ -118,59 +142,91 @@ class SshLogins:
         found = await self._find(presented)
         if found is None:
             return None
-        rights = tuple(right for right, needed in _RIGHTS if found.caller.may(needed))
+        guest = found.caller.guest_access
         return ssh.Admitted(
             principal=found.caller.id,
             name=found.caller.name or found.caller.id,
             sandbox_id=found.sandbox.id,
             sandbox=found.sandbox.name,
-            fingerprint=found.key.fingerprint,
-            role=role_of_member(found.caller, found.sandbox),
-            rights=rights,
+            fingerprint=found.fingerprint,
+            role=found.role,
+            rights=_rights_of(found),
+            terminal="" if guest is None else guest.terminal_id or "",
         )
 
-    async def _required(self, presented: ssh.Presented) -> _Found:
+    async def _required(self, presented: ssh.Presented, right: ssh.Right) -> _Found:
         found = await self._find(presented)
-        if found is None:
-            raise Forbidden("your access to this sandbox has ended")
+        if found is None or right not in _rights_of(found):
+            raise Forbidden("your access to this sandbox has ended, or does not allow that")
         return found
 
     async def _find(self, presented: ssh.Presented) -> _Found | None:
-        """Return the caller that a key stands for, and the sandbox of that name which they see.
-        Several people may hold one key: their own sandboxes come first, then those they share."""
-        line = _line_of(presented.credential)
-        if line is None:
+        """Return who presents a key or certificate, and the sandbox that they may enter by it."""
+        try:
+            blob = base64.b64decode(presented.credential, validate=True)
+            length = 4 + int.from_bytes(blob[:4], "big")
+            kind = read_strings(blob[:length])[0].decode("ascii")
+        except (ValueError, IndexError):
+            return None
+        origin = CallOrigin(address=presented.peer)
+        by_certificate = kind.endswith(CERTIFICATE)
+        find = self._by_certificate if by_certificate else self._by_key
+        found = await find(blob, kind, presented.sandbox, origin)
+        may_attach = found is not None and "attach" in _rights_of(found)
+        return found if may_attach else None
+
+    async def _by_certificate(
+        self, blob: bytes, kind: str, name: str, origin: CallOrigin
+    ) -> _Found | None:
+        del kind
+        try:
+            certificate = read_certificate(blob).certificate
+            sandbox_id = SandboxId(certificate.principals[0])
+            certified = await self._certificates.judge(blob, sandbox_id)
+        except (Unreadable, IndexError) as error:
+            _log.info("ssh_certificate_refused", reason=str(error))
+            return None
+        async with self._ground.store.read() as rows:
+            sandbox = await rows.sandboxes.get(sandbox_id)
+        if sandbox is None or name not in (sandbox.id, sandbox.name):
+            return None
+        caller = replace(certified.principal, origin=origin)
+        return _Found(caller, sandbox, certified.role, fingerprint_of(certificate.key))
+
+    async def _by_key(self, blob: bytes, kind: str, name: str, origin: CallOrigin) -> _Found | None:
+        """Several people may hold one key: their own sandboxes come first, then those they
+        share."""
+        try:
+            key = read_public_key(f"{kind} {base64.b64encode(blob).decode()}")
+        except Invalid:
             return None
         seen = []
-        for holder in await self._keys.of_key(read_public_key(line).fingerprint):
-            caller = replace(holder.person, origin=CallOrigin(address=presented.peer))
+        for holder in await self._keys.of_key(key.fingerprint):
+            caller = replace(holder.person, origin=origin)
             try:
-                sandbox = await self._sandboxes.get(caller, presented.sandbox)
+                sandbox = await self._access.find(caller, name)
             except NotFound:
                 continue
-            seen.append(_Found(caller, sandbox, holder.key))
+            role = role_at(caller, sandbox)
+            seen.append(_Found(caller, sandbox, role, key.fingerprint, holder.key))
         seen.sort(key=lambda each: each.sandbox.owner != each.caller.id)
         return seen[0] if seen else None
 
 
-def _way(caller: Principal, sandbox: Sandbox, reach: Reachability) -> ssh.Way:
+def _rights_of(found: _Found) -> tuple[ssh.Right, ...]:
+    """Return what a login may do: as much as its caller, and a viewer looks on."""
+    if found.caller.guest_access is not None:
+        return ("attach",)
+    rights = tuple(right for right, needed in _RIGHTS if found.caller.may(needed))
+    return rights if found.role is not Role.VIEWER else tuple(r for r in rights if r in _LOOKING)
+
+
+def _way(found: _Found, sandbox: Sandbox, reach: Reachability) -> ssh.Way:
     return ssh.Way(
         address=reach.address,
         token=reach.token,
         generation=sandbox.generation,
-        query=credentials(caller, role_of_member(caller, sandbox)),
-        actor=spell_actor(caller),
-        folders=(WORKSPACE, *(f"{HOME}/{inside}" for _, inside in HOME_STATE)),
+        query=credentials(found.caller, found.role),
+        actor=spell_actor(found.caller),
+        folders=tuple(f"{HOME}/{inside}" for _, inside in HOME_STATE),
     )
-
-
-def _line_of(credential: str) -> str | None:
-    """Return a key in base64 as OpenSSH writes it; None for what is no key."""
-    try:
-        blob = base64.b64decode(credential, validate=True)
-        length = int.from_bytes(blob[:4], "big")
-        line = f"{blob[4 : 4 + length].decode('ascii')} {credential}"
-        read_public_key(line)
-    except (ValueError, AtollError):
-        return None
-    return line
