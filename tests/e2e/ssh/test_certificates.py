@@ -3,8 +3,10 @@
 import subprocess
 from pathlib import Path
 
+import httpx
 import pytest
 
+from atoll.surfaces.http.server.credentials import PAGE_KEY
 from tests.e2e.ssh.client import SshClient
 from tests.peers.api import Api
 
@@ -63,7 +65,7 @@ def test_a_certificate_without_its_key_is_refused(
 
 
 def test_a_guest_joins_the_terminal_of_their_link_and_runs_nothing(
-    visitor: SshClient, box: str, calls: Api
+    ada: SshClient, visitor: SshClient, box: str, calls: Api
 ) -> None:
     sandbox, terminal = calls.sandbox(box)["sandbox_id"], calls.terminal(box)
     link = calls.call(
@@ -71,14 +73,20 @@ def test_a_guest_joins_the_terminal_of_their_link_and_runs_nothing(
         f"/v1/sandboxes/{sandbox}/shares",
         json={"role": "viewer", "terminal_id": terminal},
     )
-    guest = guest_of(calls, link)
-    body = {"public_key": visitor.public}
-    answer = guest.post(f"/v1/sandboxes/{sandbox}/ssh/certificates", json=body)
-    assert answer.status_code == 201, answer.text
+    secret = link["link"].partition("#share=")[2]
+    with httpx.Client(base_url=ada.server.url) as guest:
+        entered = guest.post("/auth/guests", json={"ticket": secret, "name": "Bob"}).json()
+        body = {"public_key": visitor.public}
+        answer = guest.post(
+            f"/v1/sandboxes/{sandbox}/ssh/certificates",
+            json=body,
+            headers={PAGE_KEY: entered["page_key"], "Origin": ada.server.url},
+        )
+        assert answer.status_code == 201, answer.text
     certified(visitor, answer.json()["certificate"])
     assert visitor.run(sandbox, "echo in").stdout == b""
     with visitor.terminal(sandbox) as shell:
         shell.await_text(b"watching only")
-        calls.call("DELETE", f"/v1/shares/{link['share_id']}")
+        calls.call("DELETE", f"/v1/sandboxes/{sandbox}/shares/{link['share_id']}")
         shell.await_end()
     assert REFUSED in visitor.run(sandbox, "true").stderr

@@ -56,8 +56,8 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class Way(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The way to a sandbox that runs: its runtime's address and token, the query that names the
-    caller at a terminal, how execs name it, and the folders that SFTP serves, the first of which is
-    the workspace."""
+    caller at a terminal, how execs name it, and the folders that SFTP serves
+    beside the workspace."""
 
     address: str
     token: str | None = None
