@@ -3,6 +3,7 @@
 import hashlib
 import os
 import signal
+import socket
 import subprocess
 from pathlib import Path
 
@@ -168,3 +169,24 @@ def test_forwards_reach_the_sandbox_and_nothing_else(
 def test_what_is_not_offered_is_refused(ada: SshClient, box: str, option: str) -> None:
     told = ada.run(box, "echo ${SSH_AUTH_SOCK}-${DISPLAY}", options=(option,))
     assert told.stdout in (b"-\n", b"")
+
+
+def test_a_forward_reaches_a_socket_of_the_workspace_alone(
+    ada: SshClient, box: str, calls: Api, tmp_path: Path
+) -> None:
+    serve = (
+        "import socket; s = socket.socket(socket.AF_UNIX); s.bind('/workspace/s.sock'); s.listen();"
+        "c = s.accept()[0]; c.sendall(c.recv(9)[::-1]); c.close()"
+    )
+    calls.run(box, f'(setsid python3 -c "{serve}" >/dev/null 2>&1 &); ls s.sock || sleep 1')
+    for inside, told in (("/workspace/s.sock", b"cba"), ("/run/other.sock", b"")):
+        local = tmp_path / f"l{len(inside)}"
+        words = [*ada.words("ssh", "-N", "-L", f"{local}:{inside}"), f"{box}@gateway"]
+        with subprocess.Popen(words, stdin=subprocess.DEVNULL) as forward:
+            until(local.exists, bool)
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(str(local))
+                client.sendall(b"abc")
+                client.settimeout(SECONDS)
+                assert client.recv(9) == told
+            forward.terminate()

@@ -7,15 +7,15 @@ forward leads to the host, to the metadata of a cloud, or to another sandbox.
 import asyncio
 import ipaddress
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from typing import Final
 
 import asyncssh
 from asyncssh.stream import SSHTCPStreamSession, SSHUNIXStreamSession
 
-from atoll.domain.errors import AtollError
+from atoll.domain.errors import AtollError, Forbidden
 from atoll.domain.network.forwarded_port import read_port
-from atoll.ports.runtime import Channel
+from atoll.ports.runtime import ByteConnection, Channel
 from atoll.surfaces.ssh.login import Login
 
 CHUNK_BYTES: Final = 128 * 1024
@@ -23,6 +23,7 @@ END: Final = "end"
 """The text frame after which nothing more is sent."""
 
 _PROHIBITED: Final = asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED
+_FAILED: Final = asyncssh.OPEN_CONNECT_FAILED
 
 Streams = tuple[asyncssh.SSHReader[bytes], asyncssh.SSHWriter[bytes]]
 
@@ -46,21 +47,37 @@ def open_port(
         raise
 
     async def serve(reader: asyncssh.SSHReader[bytes], writer: asyncssh.SSHWriter[bytes]) -> None:
-        await _serve(login, f"/ports/{number}", (), (reader, writer), closed)
+        await _serve(login, f"/ports/{number}", (reader, writer), closed)
 
     return SSHTCPStreamSession(serve)
 
 
-def open_socket(login: Login, path: str, closed: Callable[[], None]) -> SSHUNIXStreamSession[bytes]:
-    """Return a session to a socket inside. Raises `ChannelOpenError` with a sentence."""
-    try:
-        login.check("forward")
-    except AtollError as error:
-        closed()
-        raise asyncssh.ChannelOpenError(_PROHIBITED, error.message) from error
+async def open_socket(
+    login: Login, path: str, closed: Callable[[], None]
+) -> SSHUNIXStreamSession[bytes]:
+    """Connect to a socket inside; returns the session. Raises `ChannelOpenError` with a
+    sentence."""
+    async with AsyncExitStack() as opened:
+        opened.callback(closed)
+        try:
+            login.check("forward")
+            inside = await opened.enter_async_context(login.socket(path))
+        except Forbidden as error:
+            raise asyncssh.ChannelOpenError(_PROHIBITED, error.message) from error
+        except AtollError as error:
+            raise asyncssh.ChannelOpenError(_FAILED, error.message) from error
+        held = opened.pop_all()
 
     async def serve(reader: asyncssh.SSHReader[bytes], writer: asyncssh.SSHWriter[bytes]) -> None:
-        await _serve(login, "/sockets", (("path", path),), (reader, writer), closed)
+        async with held, asyncio.TaskGroup() as group:
+            up = group.create_task(_write(reader, inside))
+            with suppress(AtollError, OSError, asyncssh.Error):
+                async for data in inside:
+                    writer.write(data)
+                    await writer.drain()
+            up.cancel()
+            with suppress(OSError, asyncssh.Error):
+                writer.close()
 
     return SSHUNIXStreamSession(serve)
 
@@ -77,14 +94,13 @@ def _is_loopback(host: str) -> bool:
 async def _serve(
     login: Login,
     path: str,
-    query: tuple[tuple[str, str], ...],
     streams: Streams,
     closed: Callable[[], None],
 ) -> None:
     """Pass bytes both ways until the inside ends, or the client is gone."""
     reader, writer = streams
     try:
-        async with login.channel(path, query) as channel, asyncio.TaskGroup() as group:
+        async with login.channel(path) as channel, asyncio.TaskGroup() as group:
             up = group.create_task(_send(reader, channel))
             await _receive(channel, writer)
             up.cancel()
@@ -94,6 +110,13 @@ async def _serve(
         with suppress(OSError, asyncssh.Error):
             writer.close()
         closed()
+
+
+async def _write(reader: asyncssh.SSHReader[bytes], inside: ByteConnection) -> None:
+    with suppress(AtollError, OSError, asyncssh.Error):
+        while data := await reader.read(CHUNK_BYTES):
+            await inside.write(data)
+        await inside.write_eof()
 
 
 async def _send(reader: asyncssh.SSHReader[bytes], channel: Channel) -> None:

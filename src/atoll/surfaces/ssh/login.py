@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from atoll.domain.errors import AtollError, Conflict, Forbidden, NoConnection, Unavailable
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import Reachability
-from atoll.ports.runtime import Channel, ExecPipe, RuntimeClient, RuntimeClients
+from atoll.ports.runtime import ByteConnection, Channel, ExecPipe, RuntimeClient, RuntimeClients
 from atoll.surfaces.ssh.control_plane import ControlPlane
 from atoll.wire.contract.exec_pipe import PipeBody
 from atoll.wire.contract.ssh import Admitted, Presented, Right, TerminalOrder, Way
@@ -86,6 +86,18 @@ class Login:
                 way = await self.way(fresh=True)
                 pipe = await stack.enter_async_context(self._client(way).pipe(named))
             yield pipe
+
+    @asynccontextmanager
+    async def socket(self, path: str) -> AsyncIterator[ByteConnection]:
+        """Yield a connection to a unix socket inside. Raises what refuses it."""
+        async with AsyncExitStack() as stack:
+            try:
+                way = await self.way()
+                inside = await stack.enter_async_context(self._client(way).socket(path))
+            except (NoConnection, Unavailable):
+                way = await self.way(fresh=True)
+                inside = await stack.enter_async_context(self._client(way).socket(path))
+            yield inside
 
     @asynccontextmanager
     async def channel(

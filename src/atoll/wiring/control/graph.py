@@ -142,7 +142,14 @@ def build_application(
         snapshots=build_snapshots(ground, within, ports),
         hooks=Hooks(ground, ports.vault, access.owners, access.logins),
         ssh=build_ssh(
-            ground, within, access, tenancy, terminals, vault=ports.vault, gateway=own.gateway
+            ground,
+            sandboxes,
+            reach,
+            access,
+            tenancy=tenancy,
+            terminals=terminals,
+            vault=ports.vault,
+            gateway=own.gateway,
         ),
         drive=drive_of(ground, within, calls, library, ports, events=events),
         previews=build_previews(ground, within, access, tenancy),

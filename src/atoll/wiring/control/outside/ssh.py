@@ -5,6 +5,8 @@ from atoll.ports.outside.ssh_gateway import SshGateway
 from atoll.ports.vault import Vault
 from atoll.services.application import Tenancy
 from atoll.services.ground import Ground
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
+from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.ssh.authority import SshAuthority
 from atoll.services.ssh.certificates import SshCertificates
 from atoll.services.ssh.gateway import SshServices
@@ -12,24 +14,23 @@ from atoll.services.ssh.keys import SshKeys
 from atoll.services.ssh.logins import SshLogins
 from atoll.services.terminals.terminals import Terminals
 from atoll.wiring.control.access import Access
-from atoll.wiring.control.lifecycle.sandboxes import SandboxServices
 
 
 def build_ssh(
     ground: Ground,
-    within: SandboxServices,
+    sandboxes: Sandboxes,
+    runtimes: RuntimeAccess,
     access: Access,
+    *,
     tenancy: Tenancy,
     terminals: Terminals,
-    *,
     vault: Vault,
     gateway: SshGateway,
 ) -> SshServices:
     """Return the use cases of SSH."""
     authority = SshAuthority(ground, vault, Ed25519SshSigner())
     tokens = tenancy.credentials.tokens
-    sandboxes = within.sandboxes
     certificates = SshCertificates(ground, authority, sandboxes, tokens)
     keys = SshKeys(ground, access.owners)
-    logins = SshLogins(ground, keys, certificates, within.access, terminals)
+    logins = SshLogins(ground, keys, certificates, runtimes, terminals)
     return SshServices(keys, authority, certificates, logins, gateway, sandboxes)
