@@ -23,6 +23,7 @@ PARTS = {
     "Channel": "RuntimeClients",
     "ExecPipe": "RuntimeClients",
     "Closable": "Extension",
+    "Dialled": "SshGateway",
     "DiskImage": "DiskImages",
     "DiskImageDraft": "DiskImages",
     "Document": "Documents",

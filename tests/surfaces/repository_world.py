@@ -40,7 +40,7 @@ from atoll.testing import (
     FakeSshMachines,
     FakeWebhookSender,
 )
-from atoll.testing.fakes.outside.ssh_gateway import AbsentSshGateway
+from atoll.testing.fakes.outside.ssh_gateway import FakeSshGateway
 from atoll.wire.words.walls import IsolationLevel
 from atoll.wiring.control.graph import build_application
 from atoll.wiring.control.library import LibraryPorts, build_library
@@ -150,7 +150,7 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
             forge,
             forge,
             FakeSshMachines(),
-            AbsentSshGateway(),
+            FakeSshGateway(there=False),
             bundled=read_builtin_profiles(),
         )
 

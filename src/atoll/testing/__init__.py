@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.outside.issues import IssueReaderContract
     from atoll.testing.contracts.outside.mount_grants import MountGrantsContract
     from atoll.testing.contracts.outside.ssh import SshMachinesContract
+    from atoll.testing.contracts.outside.ssh_gateway import SshGatewayContract
     from atoll.testing.contracts.outside.worker_host import WorkerHostContract
     from atoll.testing.contracts.readers import ConversationContract, TranscriptContract
     from atoll.testing.contracts.repositories import (
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.outside.issuer import FakeAgentIssuer
     from atoll.testing.fakes.outside.mount_grants import FakeMountGrants
     from atoll.testing.fakes.outside.ssh import FakeSshMachines
+    from atoll.testing.fakes.outside.ssh_gateway import FakeSshGateway
     from atoll.testing.fakes.push import FakePushSender
     from atoll.testing.fakes.runtime import FakeRuntimes
     from atoll.testing.fakes.safety import FakeSafetyLayers
@@ -128,6 +130,7 @@ __all__ = [
     "FakePushSender",
     "FakeRuntimes",
     "FakeSafetyLayers",
+    "FakeSshGateway",
     "FakeSshMachines",
     "FakeSshSigner",
     "FakeTokenSigner",
@@ -158,6 +161,7 @@ __all__ = [
     "SafetyLayersContract",
     "SnapshotDisksContract",
     "SpawnerContract",
+    "SshGatewayContract",
     "SshMachinesContract",
     "SshSignerContract",
     "TokenSignerContract",
@@ -212,6 +216,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "FakePushSender": "fakes.push",
         "FakeRuntimes": "fakes.runtime",
         "FakeSafetyLayers": "fakes.safety",
+        "FakeSshGateway": "fakes.outside.ssh_gateway",
         "FakeSshMachines": "fakes.outside.ssh",
         "FakeTracer": "fakes.telemetry",
         "FakeSshSigner": "fakes.signer",
@@ -241,6 +246,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "SafetyLayersContract": "contracts.safety",
         "SnapshotDisksContract": "contracts.contents.snapshot_disks",
         "SpawnerContract": "contracts.spawner",
+        "SshGatewayContract": "contracts.outside.ssh_gateway",
         "SshMachinesContract": "contracts.outside.ssh",
         "TracerContract": "contracts.telemetry.tracer",
         "SshSignerContract": "contracts.signer",

@@ -72,7 +72,7 @@ from atoll.testing import (
     FakeSshMachines,
     FakeWebhookSender,
 )
-from atoll.testing.fakes.outside.ssh_gateway import AbsentSshGateway
+from atoll.testing.fakes.outside.ssh_gateway import FakeSshGateway
 from atoll.wire.words.sandboxes import DiskPromise
 from atoll.wire.words.walls import IsolationLevel
 from atoll.wiring.control import openapi
@@ -605,7 +605,7 @@ async def world(
             forge,
             forge,
             machines,
-            AbsentSshGateway(),
+            FakeSshGateway(there=False),
             bundled=read_builtin_profiles(),
             identity=await open_identity(own_auth, clock, {"OIDC_SECRET": "s3cret"}, stack),
             examine=_examined,
