@@ -67,12 +67,13 @@ async def test_nobody_is_started_while_one_holds_the_lock(
     monkeypatch.setattr(process, "WATCH_SECONDS", 0.01)
     lock = os.open(tmp_path / "run" / "ssh.lock", os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
-    running = asyncio.create_task(made.run())
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(started.wait(), 0.2)
-    os.close(lock)
-    await asyncio.wait_for(started.wait(), 10)
-    running.cancel()
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(made.run())
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(started.wait(), 0.2)
+        os.close(lock)
+        await asyncio.wait_for(started.wait(), 10)
+        running.cancel()
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,13 @@ Subclass `SshGatewayContract` in a test module and give it the fixture `gateway`
 back what it is sent, and `absent`, one that cannot be started.
 """
 
-from abc import ABC
-
 import pytest
 
 from atoll.domain.errors import Unavailable
 from atoll.ports.outside.ssh_gateway import SshGateway
 
 
-class SshGatewayContract(ABC):
+class SshGatewayContract:
     """Contract of a gateway: bytes pass both ways, and one that is not there says so."""
 
     async def test_bytes_pass_both_ways(self, gateway: SshGateway) -> None:
