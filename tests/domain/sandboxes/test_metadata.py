@@ -28,7 +28,7 @@ REPO = SandboxRepo("https://github.com/o/r", "fix", "main", "/workspace")
 def test_metadata_of_a_sandbox_without_repositories_names_none() -> None:
     told = metadata_of(BARE)
     assert (told["repo_url"], told["branch"], told["from_branch"]) == (None, None, None)
-    assert (told["network_mode"], told["sync_ssh"], told["ssh_mode"]) == ("limited", 0, "disabled")
+    assert (told["network_mode"], told["sync_ssh"], told["ssh_mode"]) == ("limited", 0, "gateway")
 
 
 def test_metadata_names_the_first_repository_and_what_was_brought_in() -> None:

@@ -1,5 +1,6 @@
 """Who may log in: by a key of theirs to a sandbox of theirs; everybody else is refused alike."""
 
+import os
 import subprocess
 import time
 from pathlib import Path
@@ -77,3 +78,20 @@ def test_a_sandbox_that_sleeps_wakes_at_a_login(ada: SshClient, calls: Api) -> N
         shell.await_text(b"woke-31")
         assert shell.await_end() == 0
     calls.act(made["sandbox_id"], "destroy")
+
+
+def test_a_create_says_how_to_log_in(ada: SshClient, box: str, calls: Api) -> None:
+    told = calls.sandbox(box)
+    ssh = told["reachability"]["ssh"]
+    assert (ssh["host"], ssh["port"], ssh["user"]) == ("127.0.0.1", ada.port, told["sandbox_id"])
+    assert ssh["command"] == f"ssh -p {ada.port} {told['sandbox_id']}@127.0.0.1"
+    assert ssh["fingerprint"].startswith("SHA256:")
+    assert ada.run(ssh["user"], "echo in").stdout == b"in\n"
+
+
+def test_atoll_ssh_needs_no_port(ada: SshClient, box: str, tmp_path: Path) -> None:
+    """`atoll ssh NAME` goes through the server, by a certificate of its own."""
+    told = ada.server.run(
+        "ssh", box, "echo through; exit 4", env={**os.environ, **home(ada, tmp_path)}
+    )
+    assert (told.stdout, told.returncode) == ("through\n", 4), told.stderr

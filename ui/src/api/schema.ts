@@ -614,6 +614,23 @@ export interface components {
             readonly run_id?: string | null;
             readonly session_id?: string | null;
         };
+        /** @description The usage of consumers, the one that created a sandbox last first. */
+        readonly ConsumerUsageList: {
+            readonly consumers: readonly components["schemas"]["ConsumerUsageView"][];
+        };
+        /**
+         * @description The usage of a consumer: its sandboxes, destroyed ones too, those of them that run, and what
+         *     passed their doors in their whole lives.
+         */
+        readonly ConsumerUsageView: {
+            readonly counts: components["schemas"]["DoorCountsView"];
+            readonly harness: string;
+            readonly job_id: string | null;
+            readonly run_id: string | null;
+            readonly running: number;
+            readonly sandboxes: number;
+            readonly session_id: string | null;
+        };
         /**
          * @description The fate of the agent's conversation in a copy: it goes on, the agent begins anew, or no
          *     agent starts.
@@ -648,6 +665,7 @@ export interface components {
             readonly host?: string | null;
             /** @default {} */
             readonly inputs?: components["schemas"]["InputsBody"];
+            readonly lifecycle_webhook?: components["schemas"]["LifecycleWebhookBody"] | null;
             /** @default [] */
             readonly mounts?: readonly components["schemas"]["MountBody"][];
             readonly name?: string | null;
@@ -1727,8 +1745,9 @@ export interface components {
         };
         /**
          * @description The references of the consumer: `repo_ref` is the sandbox's repository where `repos` names
-         *     none, `compose_bundle_ref` the compose file of a backend that runs one, `repo:PATH`, and
-         *     `compose_bundle` the text of such a file, where it was uploaded.
+         *     none, with the branch or tag that its own begins at, `compose_bundle_ref` the compose file of a
+         *     backend that runs one, or its folder, as `repo:PATH`, and `compose_bundle` the text of such a
+         *     file, where it was uploaded.
          */
         readonly Inputs: {
             readonly compose_bundle: string | null;
@@ -1736,8 +1755,10 @@ export interface components {
             readonly repo_ref: string | null;
         };
         /**
-         * @description The references of the consumer: `repo_ref` is the repository where `repos` names none,
-         *     `compose_bundle` a compose file itself, where `compose_bundle_ref` names none.
+         * @description The references of the consumer: `repo_ref` is the repository where `repos` names none, as
+         *     `owner/repo@REF`, an address with `@REF` behind it, or `upload:KEY@REF`; `@REF` names the branch
+         *     or tag where a new branch begins. `compose_bundle_ref` is a compose file or its folder, as
+         *     `repo:PATH`, `compose_bundle` such a file itself. What does not resolve is refused.
          */
         readonly InputsBody: {
             readonly compose_bundle?: string | null;
@@ -1885,6 +1906,33 @@ export interface components {
             readonly command: string;
             readonly pid: number;
         };
+        /**
+         * @description An endpoint for the events of the sandbox's life, and the custom secret, by name or id, whose
+         *     value signs them (`whsec_…`, Standard Webhooks).
+         */
+        readonly LifecycleWebhookBody: {
+            readonly secret_ref: string;
+            readonly url: string;
+        };
+        /**
+         * @description State of the webhook that a create named: its last delivery succeeded or none was made yet,
+         *     it failed and is tried again, it is disabled, or it ended after the sandbox's last event.
+         * @enum {string}
+         */
+        readonly LifecycleWebhookState: "delivering" | "failing" | "disabled" | "ended";
+        /**
+         * @description The webhook that the create named: its id among webhooks, the host of its endpoint, and what
+         *     became of it. `reason` says why it is failing or disabled, or why its last event was given
+         *     up.
+         */
+        readonly LifecycleWebhookView: {
+            readonly delivered_at: string | null;
+            readonly failed_at: string | null;
+            readonly host: string;
+            readonly reason: string | null;
+            readonly state: components["schemas"]["LifecycleWebhookState"];
+            readonly webhook_id: string;
+        };
         /** @description The most that one sandbox may have; null is no limit. */
         readonly LimitsView: {
             readonly cpu: number | null;
@@ -2011,6 +2059,7 @@ export interface components {
             readonly reason: string | null;
             readonly replaying: number;
             readonly retrying: number;
+            readonly sandbox_id: string | null;
             readonly scope: components["schemas"]["WebhookScope"];
             readonly secret: string;
             readonly secret_version: number;
@@ -2187,7 +2236,7 @@ export interface components {
             readonly network_mode: components["schemas"]["NetworkMode"];
             readonly repo_url: string | null;
             /** @constant */
-            readonly ssh_mode: "disabled";
+            readonly ssh_mode: "gateway";
             readonly sync_ssh: number;
         };
         /** @description A directory to make, with its parents if requested. */
@@ -2992,11 +3041,26 @@ export interface components {
             readonly next: string | null;
             readonly quotas: readonly components["schemas"]["HeldQuotaView"][];
         };
-        /** @description The address at which its runtime answers. */
+        /** @description A tunnel or an identity provider that the profile names, as the settings describe it. */
+        readonly ReachabilityEntryView: {
+            readonly kind: string;
+            readonly url: string;
+        };
+        /**
+         * @description The ways to a sandbox. `runtime` is its path in the API, `poll_url` answers its state and
+         *     `events_url` its events. `ssh` is null where the SSH
+         *     gateway listens at no address of its own. `tunnel` and `identity` are those
+         *     that the profile names, null where it names none or the settings have lost them.
+         *     `lifecycle_webhook` is null where the create named none.
+         */
         readonly ReachabilityView: {
+            readonly events_url: string;
+            readonly identity: components["schemas"]["ReachabilityEntryView"] | null;
+            readonly lifecycle_webhook: components["schemas"]["LifecycleWebhookView"] | null;
+            readonly poll_url: string;
             readonly runtime: string;
-            readonly ssh: string | null;
-            readonly tunnel: string | null;
+            readonly ssh: components["schemas"]["SshView"] | null;
+            readonly tunnel: components["schemas"]["ReachabilityEntryView"] | null;
         };
         /**
          * @description The state of an agent. `unavailable`: neither installing it nor a key helps.
@@ -3659,8 +3723,8 @@ export interface components {
             readonly permission_mode: components["schemas"]["SettingView"] | null;
         };
         /**
-         * @description Words for the agent, or `repo:PATH`, a file of the repository that holds them; and names
-         *     of secrets.
+         * @description Words for the agent, or a reference to the file that holds them: `repo:PATH` of the sandbox's
+         *     repository, `owner/repo@REF:PATH` or `upload:KEY@REF:PATH` of another; and names of secrets.
          */
         readonly SetupBody: {
             readonly instructions?: string | null;
@@ -3886,17 +3950,15 @@ export interface components {
             readonly used_at: string | null;
         };
         /**
-         * @description The gateway. `address` is `host:port`, null where it listens at none: then only `atoll ssh`
-         *     reaches it. The keys are lines of OpenSSH. Who trusts `host_authority` for the name `alias`
-         *     knows the gateway; `user_authority` signs the certificates of users.
+         * @description The SSH gateway's address for a sandbox, the user to log in as there, the command that does
+         *     so, and the fingerprint of the gateway's key.
          */
         readonly SshView: {
-            readonly address: string | null;
-            readonly alias: string;
-            readonly host_authority: string;
-            readonly host_fingerprint: string;
-            readonly host_key: string;
-            readonly user_authority: string;
+            readonly command: string;
+            readonly fingerprint: string;
+            readonly host: string;
+            readonly port: number;
+            readonly user: string;
         };
         /**
          * @description The numbers of now, or the highest of a time: of running sandboxes, agents in them, those at
@@ -4491,6 +4553,7 @@ export interface components {
          * @description A webhook. `cursor` is the position up to which every event was delivered or has a delivery;
          *     `retrying`, `replaying` and `dead` count these. `reason` says why Atoll disabled it. `failure`
          *     and `failed_at` are of the last failure, `failing_since` is null while deliveries succeed.
+         *     `sandbox_id` is that of a lifecycle webhook, which the create of that sandbox named.
          */
         readonly WebhookView: {
             readonly created_at: string;
@@ -4505,6 +4568,7 @@ export interface components {
             readonly reason: string | null;
             readonly replaying: number;
             readonly retrying: number;
+            readonly sandbox_id: string | null;
             readonly scope: components["schemas"]["WebhookScope"];
             readonly secret_version: number;
             readonly streams: readonly string[];

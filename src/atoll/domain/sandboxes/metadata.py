@@ -18,9 +18,9 @@ def metadata_of(sandbox: Sandbox) -> dict[str, Json]:
         "branch": first.branch if first else None,
         "from_branch": (first.from_branch or first.began_from) if first else None,
         "network_mode": sandbox.profile.network.mode.value,
-        # No person's SSH agent is shared, and there is no SSH gateway.
+        # No person's SSH agent is shared; who logs in does so at the gateway.
         "sync_ssh": 0,
-        "ssh_mode": "disabled",
+        "ssh_mode": "gateway",
         "mounts": [str(mount) for mount in sandbox.mounts],
         "copies": list(sandbox.copies),
     }

@@ -109,7 +109,7 @@ WORK: dict[str, Any] = {
 
 METADATA: dict[str, Any] = {
     **dict.fromkeys(("repo_url", "branch", "from_branch")),
-    **{"network_mode": "limited", "sync_ssh": 0, "ssh_mode": "disabled"},
+    **{"network_mode": "limited", "sync_ssh": 0, "ssh_mode": "gateway"},
     **{"mounts": [], "copies": []},
 }
 

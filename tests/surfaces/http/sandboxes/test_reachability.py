@@ -32,7 +32,7 @@ async def test_create_and_show_say_how_a_sandbox_is_reached(atoll: World) -> Non
     reachability = made["reachability"]
     assert (reachability["runtime"], reachability["poll_url"]) == (url, url)
     assert (reachability["tunnel"], reachability["identity"]) == (None, None)
-    assert (reachability["ssh"], made["metadata"]["ssh_mode"]) == (None, "disabled")
+    assert (reachability["ssh"], made["metadata"]["ssh_mode"]) == (None, "gateway")
     assert shown["reachability"] == listed["reachability"] == reachability
     assert {event["stream"] for event in events} == {f"sandbox:{made['sandbox_id']}"}
     assert events[0]["event_type"] == "sandbox.requested"

@@ -44,9 +44,9 @@ class LifecycleWebhook(Shape):
 
 class Reachability(Shape):
     """The ways to a sandbox. `runtime` is its path in the API, `poll_url` answers its state and
-    `events_url` its events. `ssh` is null without an SSH gateway. `tunnel` and `identity` are
-    those that the profile names, null where it names none or the settings have lost them.
-    `lifecycle_webhook` is null where the create named none."""
+    `events_url` its events. `ssh` is null where the SSH gateway listens at no address of its
+    own. `tunnel` and `identity` are those that the profile names, null where it names none or
+    the settings have lost them. `lifecycle_webhook` is null where the create named none."""
 
     runtime = fields.text()
     ssh = fields.one(Ssh)

@@ -104,7 +104,7 @@ class Metadata(Shape):
     from_branch = fields.text()
     network_mode: Field[NetworkMode] = fields.word()
     sync_ssh = fields.number()
-    ssh_mode: Field[Literal["disabled"]] = fields.word()
+    ssh_mode: Field[Literal["gateway"]] = fields.word()
     mounts = fields.texts()
     copies = fields.texts()
 

@@ -1,6 +1,7 @@
 """The ways to a sandbox, as answers show them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import SandboxId
@@ -12,26 +13,38 @@ from atoll.surfaces.http.serving.answers import answer_of
 from atoll.wire.api.sandboxes import reachability as api
 
 
+@dataclass(frozen=True, slots=True)
+class _Gateway:
+    """The address of the SSH gateway, and the fingerprint of its key."""
+
+    host: str
+    port: int
+    fingerprint: str
+
+
 async def reachability_views(
     atoll: Application, sandboxes: Sequence[Sandbox]
 ) -> Mapping[SandboxId, api.ReachabilityView]:
     """Return the ways to each sandbox, by its id."""
     reports = await atoll.webhooks.lifecycle.reports(sandboxes)
-    settings = atoll.profiles.reachability
+    settings, gateway = atoll.profiles.reachability, await _gateway(atoll)
     return {
-        sandbox.id: _reachability(settings, sandbox, reports.get(sandbox.id))
+        sandbox.id: _reachability(settings, sandbox, reports.get(sandbox.id), gateway)
         for sandbox in sandboxes
     }
 
 
 def _reachability(
-    settings: ReachabilitySettings, sandbox: Sandbox, webhook: LifecycleReport | None
+    settings: ReachabilitySettings,
+    sandbox: Sandbox,
+    webhook: LifecycleReport | None,
+    gateway: _Gateway | None,
 ) -> api.ReachabilityView:
     """Return the ways to a sandbox. Paths are those of this Atoll; a tunnel leads to it, too."""
     named, url = sandbox.profile.reachability, sandbox_url(sandbox)
     return api.ReachabilityView(
         runtime=url,
-        ssh=_ssh(sandbox),
+        ssh=_ssh(gateway, sandbox),
         tunnel=_entry(settings.tunnel_of(named)),
         identity=_entry(settings.identity_of(named)),
         poll_url=url,
@@ -45,9 +58,27 @@ def sandbox_url(sandbox: Sandbox) -> str:
     return f"/v1/sandboxes/{sandbox.id}"
 
 
-def _ssh(_sandbox: Sandbox) -> api.SshView | None:
-    """Return the way in by SSH: none, while there is no gateway (`ssh_mode` is `disabled`)."""
-    return None
+async def _gateway(atoll: Application) -> _Gateway | None:
+    """Return where the SSH gateway listens, None where it does at no address of its own."""
+    address = atoll.ssh.address()
+    if address is None:
+        return None
+    host, _, port = address.rpartition(":")
+    keys = await atoll.ssh.authority.public()
+    return _Gateway(host.strip("[]"), int(port), keys.host.fingerprint)
+
+
+def _ssh(gateway: _Gateway | None, sandbox: Sandbox) -> api.SshView | None:
+    """Return the way in by SSH."""
+    if gateway is None:
+        return None
+    return api.SshView(
+        host=gateway.host,
+        port=gateway.port,
+        user=sandbox.id,
+        command=f"ssh -p {gateway.port} {sandbox.id}@{gateway.host}",
+        fingerprint=gateway.fingerprint,
+    )
 
 
 def _entry(entry: ReachabilityEntry | None) -> api.ReachabilityEntryView | None:

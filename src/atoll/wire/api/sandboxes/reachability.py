@@ -37,7 +37,8 @@ class LifecycleWebhookView(Answer):
 
 class ReachabilityView(Answer):
     """The ways to a sandbox. `runtime` is its path in the API, `poll_url` answers its state and
-    `events_url` its events. `ssh` is null without an SSH gateway. `tunnel` and `identity` are those
+    `events_url` its events. `ssh` is null where the SSH
+    gateway listens at no address of its own. `tunnel` and `identity` are those
     that the profile names, null where it names none or the settings have lost them.
     `lifecycle_webhook` is null where the create named none."""
 

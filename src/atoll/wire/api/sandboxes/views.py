@@ -79,7 +79,7 @@ class MetadataView(Answer):
     from_branch: str | None
     network_mode: NetworkMode
     sync_ssh: int
-    ssh_mode: Literal["disabled"]
+    ssh_mode: Literal["gateway"]
     mounts: list[str]
     copies: list[str]
 
