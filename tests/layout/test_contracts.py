@@ -23,7 +23,7 @@ PARTS = {
     "Channel": "RuntimeClients",
     "ExecPipe": "RuntimeClients",
     "Closable": "Extension",
-    "Dialled": "SshGateway",
+    "GatewayConnection": "SshGateway",
     "DiskImage": "DiskImages",
     "DiskImageDraft": "DiskImages",
     "Document": "Documents",

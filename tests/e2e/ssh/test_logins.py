@@ -92,6 +92,9 @@ def test_a_create_says_how_to_log_in(ada: SshClient, box: str, calls: Api) -> No
 def test_atoll_ssh_needs_no_port(ada: SshClient, box: str, tmp_path: Path) -> None:
     """`atoll ssh NAME` goes through the server, by a certificate of its own."""
     told = ada.server.run(
-        "ssh", box, "echo through; exit 4", env={**os.environ, **home(ada, tmp_path)}
+        "ssh",
+        box,
+        "echo through; exit 4",
+        env={**os.environ, "HOME": str(tmp_path), "ATOLL_HOME": str(ada.server.home)},
     )
     assert (told.stdout, told.returncode) == ("through\n", 4), told.stderr

@@ -190,7 +190,9 @@ def test_a_forward_reaches_a_socket_of_the_workspace_alone(
         "import socket; s = socket.socket(socket.AF_UNIX); s.bind('/workspace/s.sock'); s.listen();"
         "c = s.accept()[0]; c.sendall(c.recv(9)[::-1]); c.close()"
     )
-    calls.run(box, f'(setsid python3 -c "{serve}" >/dev/null 2>&1 &); ls s.sock || sleep 1')
+    calls.run(
+        box, f'(setsid python3 -c "{serve}" >/dev/null 2>&1 &); until [ -S s.sock ]; do :; done'
+    )
     for inside, told in (("/workspace/s.sock", b"cba"), ("/run/other.sock", b"")):
         local = tmp_path / f"l{len(inside)}"
         words = [*ada.words("ssh", "-N", "-L", f"{local}:{inside}"), f"{box}@gateway"]

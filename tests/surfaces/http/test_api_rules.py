@@ -273,7 +273,7 @@ def codes_of(path: Path) -> Iterator[str]:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             named = {one.id for one in targets if isinstance(one, ast.Name)}
             constant = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-            if constant and named & {"CODE", "DOOR_PORT", "default_code"}:
+            if constant and named & {"CODE", "DOOR_PORT", "UNRESOLVED", "default_code"}:
                 yield node.value.value  # type: ignore[union-attr]
 
 

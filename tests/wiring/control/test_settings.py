@@ -90,6 +90,7 @@ EVERYTHING = {
     "content_region": "eu-central-1",
     "content_credentials_file": "/etc/atoll/s3",
     "bus_url": "nats://127.0.0.1",
+    "ssh_address": "127.0.0.1:2222",
     "bus_prefix": "catalyst",
     "bus_credentials": "/u.creds",
     "bus_tls_ca": "/ca.pem",
@@ -238,6 +239,7 @@ ELSE = {
     "webhook_ranges": ["10.9.0.0/16"], "forge_ranges": ["10.9.0.0/16"],
     "docker_host": "unix:///e", "bus_url": "nats://127.0.0.2", "push_contact": "mailto:b@b.example",
     "internal_api_token": "u" * 32, "bus_copies": 2, "hosts": ["b"], "bus_prefix": "other",
+    "ssh_address": "127.0.0.1:2223",
     "uri_scheme": "other", "database_url": "sqlite:///y", "sovereign_id": "there",
     "preview_domain": "q.example", "outside_namespaces": ["slack"],
 }  # fmt: skip

@@ -3059,7 +3059,7 @@ export interface components {
             readonly lifecycle_webhook: components["schemas"]["LifecycleWebhookView"] | null;
             readonly poll_url: string;
             readonly runtime: string;
-            readonly ssh: components["schemas"]["SshView"] | null;
+            readonly ssh: components["schemas"]["SshReachView"] | null;
             readonly tunnel: components["schemas"]["ReachabilityEntryView"] | null;
         };
         /**
@@ -3953,12 +3953,25 @@ export interface components {
          * @description The SSH gateway's address for a sandbox, the user to log in as there, the command that does
          *     so, and the fingerprint of the gateway's key.
          */
-        readonly SshView: {
+        readonly SshReachView: {
             readonly command: string;
             readonly fingerprint: string;
             readonly host: string;
             readonly port: number;
             readonly user: string;
+        };
+        /**
+         * @description The gateway. `address` is `host:port`, null where it listens at none: then only `atoll ssh`
+         *     reaches it. The keys are lines of OpenSSH. Who trusts `host_authority` for the name `alias`
+         *     knows the gateway; `user_authority` signs the certificates of users.
+         */
+        readonly SshView: {
+            readonly address: string | null;
+            readonly alias: string;
+            readonly host_authority: string;
+            readonly host_fingerprint: string;
+            readonly host_key: string;
+            readonly user_authority: string;
         };
         /**
          * @description The numbers of now, or the highest of a time: of running sandboxes, agents in them, those at

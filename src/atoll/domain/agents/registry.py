@@ -41,8 +41,8 @@ HOME_STATE = tuple(
     (_state_name(path), path)
     for path in (*(path for agent in AGENTS for path in agent.state), STATE, *EDITOR_STATE)
 )
-"""What of the home outlives a stop, agents' and editors': (name below the sandbox's state, name
-below the home)."""
+"""State in the home that outlives a stop, agents' and editors': (name below the sandbox's state,
+name below the home)."""
 
 
 def find(name: str) -> Agent:

@@ -131,9 +131,9 @@ def judge_certificate(
     return _read_right(dict(certificate.extensions).get(RIGHT, b""))
 
 
-def lesser(one: Role, other: Role) -> Role:
+def lesser(first: Role, other: Role) -> Role:
     """Return the role of two that allows less."""
-    return min(one, other, key=_RANKS.index)
+    return min(first, other, key=_RANKS.index)
 
 
 def _write_right(right: CertificateRight) -> bytes:

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 
-class Dialled(Protocol):
+class GatewayConnection(Protocol):
     """A connection to the gateway: bytes both ways."""
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -30,7 +30,7 @@ class SshGateway(Protocol):
         """The address at which it listens now, empty for none."""
         ...
 
-    def dial(self, sandbox_id: str, peer: str) -> AbstractAsyncContextManager[Dialled]:
+    def dial(self, sandbox_id: str, peer: str) -> AbstractAsyncContextManager[GatewayConnection]:
         """Connect a client to it, who may use that sandbox and comes from the address `peer`. It is
         started where it does not run. Raises `Unavailable`."""
         ...

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
-from atoll.ports.outside.ssh_gateway import Dialled, SshGateway
+from atoll.ports.outside.ssh_gateway import GatewayConnection, SshGateway
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.ssh.authority import SshAuthority
 from atoll.services.ssh.certificates import SshCertificates
@@ -41,7 +41,9 @@ class SshServices:
         )
 
     @asynccontextmanager
-    async def dial(self, caller: Principal, ref: str, peer: str) -> AsyncIterator[Dialled]:
+    async def dial(
+        self, caller: Principal, ref: str, peer: str
+    ) -> AsyncIterator[GatewayConnection]:
         """Yield a connection to the gateway, for a client that wants to log in to this sandbox.
         Raises `NotFound`, `Unavailable`."""
         access = caller.guest_access

@@ -54,7 +54,7 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Entry:
     """A caller and the sandbox that they may enter, their role at its terminals, and the
     fingerprint of the key they came by; `key` is the one that they added, None for a
     certificate."""
@@ -83,32 +83,32 @@ class SshLogins:
         self._access = access
         self._terminals = terminals
 
-    async def standing(self, logins: Sequence[ssh.Presented]) -> tuple[ssh.Admitted | None, ...]:
+    async def standing(self, logins: Sequence[ssh.LoginClaim]) -> tuple[ssh.LoginGrant | None, ...]:
         """Return what each login may do by now; None for one that may not come in, whatever the
         cause."""
         return tuple([await self._admitted(each) for each in logins])
 
-    async def way(self, presented: ssh.Presented) -> ssh.Way:
+    async def way(self, presented: ssh.LoginClaim) -> ssh.Way:
         """Return the way into the sandbox, which is woken where it sleeps. Raises `Forbidden`, and
         what `RuntimeAccess.runtime` raises."""
-        found = await self._required(presented, "attach")
-        guest = found.caller.guest_access
+        entry = await self._required(presented, "attach")
+        guest = entry.caller.guest_access
         # A guest sees what its host sees, and wakes nothing.
         caller = (
-            found.caller
+            entry.caller
             if guest is None
             else Principal(guest.org_id, guest.owner, ActorKind.PERSON)
         )
         sandbox, reach = await self._access.reach(
-            caller, found.sandbox.id, wakes=found.role is not Role.VIEWER and guest is None
+            caller, entry.sandbox.id, wakes=entry.role is not Role.VIEWER and guest is None
         )
-        if found.key is not None:
-            await self._keys.note_use(found.key)
-        return _way(found, sandbox, reach)
+        if entry.key is not None:
+            await self._keys.note_use(entry.key)
+        return _way(entry, sandbox, reach)
 
     async def open_terminal(self, order: ssh.TerminalOrder) -> ssh.OpenedTerminal:
         """Open a terminal in the caller's name. Raises what `Terminals.open` raises."""
-        found = await self._required(order.presented, "open")
+        entry = await self._required(order.presented, "open")
         if len(order.command) > MAX_COMMAND or "\0" in order.command:
             raise Invalid(f"a command line has at most {MAX_COMMAND} characters and no NUL")
         body = OpenBody(
@@ -118,7 +118,7 @@ class SshLogins:
             rows=order.rows,
             name=f"ssh {order.command.split()[0]}"[:64] if order.command.split() else None,
         )
-        opened = await self._terminals.open(found.caller, found.sandbox.id, body)
+        opened = await self._terminals.open(entry.caller, entry.sandbox.id, body)
         return ssh.OpenedTerminal(terminal_id=opened.terminal_id)
 
     async def report(self, reports: Sequence[ssh.Report]) -> None:
@@ -138,29 +138,29 @@ class SshLogins:
                 streams.add(note.stream)
         self._ground.bus.announce(tuple(streams))
 
-    async def _admitted(self, presented: ssh.Presented) -> ssh.Admitted | None:
-        found = await self._find(presented)
-        if found is None:
+    async def _admitted(self, presented: ssh.LoginClaim) -> ssh.LoginGrant | None:
+        entry = await self._find(presented)
+        if entry is None:
             return None
-        guest = found.caller.guest_access
-        return ssh.Admitted(
-            principal=found.caller.id,
-            name=found.caller.name or found.caller.id,
-            sandbox_id=found.sandbox.id,
-            sandbox=found.sandbox.name,
-            fingerprint=found.fingerprint,
-            role=found.role,
-            rights=_rights_of(found),
+        guest = entry.caller.guest_access
+        return ssh.LoginGrant(
+            principal=entry.caller.id,
+            name=entry.caller.name or entry.caller.id,
+            sandbox_id=entry.sandbox.id,
+            sandbox=entry.sandbox.name,
+            fingerprint=entry.fingerprint,
+            role=entry.role,
+            rights=_rights_of(entry),
             terminal="" if guest is None else guest.terminal_id or "",
         )
 
-    async def _required(self, presented: ssh.Presented, right: ssh.Right) -> _Found:
-        found = await self._find(presented)
-        if found is None or right not in _rights_of(found):
+    async def _required(self, presented: ssh.LoginClaim, right: ssh.Right) -> _Entry:
+        entry = await self._find(presented)
+        if entry is None or right not in _rights_of(entry):
             raise Forbidden("your access to this sandbox has ended, or does not allow that")
-        return found
+        return entry
 
-    async def _find(self, presented: ssh.Presented) -> _Found | None:
+    async def _find(self, presented: ssh.LoginClaim) -> _Entry | None:
         """Return who presents a key or certificate, and the sandbox that they may enter by it."""
         try:
             blob = base64.b64decode(presented.credential, validate=True)
@@ -171,13 +171,13 @@ class SshLogins:
         origin = CallOrigin(address=presented.peer)
         by_certificate = kind.endswith(CERTIFICATE)
         find = self._by_certificate if by_certificate else self._by_key
-        found = await find(blob, kind, presented.sandbox, origin)
-        may_attach = found is not None and "attach" in _rights_of(found)
-        return found if may_attach else None
+        entry = await find(blob, kind, presented.sandbox, origin)
+        may_attach = entry is not None and "attach" in _rights_of(entry)
+        return entry if may_attach else None
 
     async def _by_certificate(
         self, blob: bytes, kind: str, name: str, origin: CallOrigin
-    ) -> _Found | None:
+    ) -> _Entry | None:
         del kind
         try:
             certificate = read_certificate(blob).certificate
@@ -191,9 +191,9 @@ class SshLogins:
         if sandbox is None or name not in (sandbox.id, sandbox.name):
             return None
         caller = replace(certified.principal, origin=origin)
-        return _Found(caller, sandbox, certified.role, fingerprint_of(certificate.key))
+        return _Entry(caller, sandbox, certified.role, fingerprint_of(certificate.key))
 
-    async def _by_key(self, blob: bytes, kind: str, name: str, origin: CallOrigin) -> _Found | None:
+    async def _by_key(self, blob: bytes, kind: str, name: str, origin: CallOrigin) -> _Entry | None:
         """Several people may hold one key: their own sandboxes come first, then those they
         share."""
         try:
@@ -208,25 +208,25 @@ class SshLogins:
             except NotFound:
                 continue
             role = role_at(caller, sandbox)
-            seen.append(_Found(caller, sandbox, role, key.fingerprint, holder.key))
+            seen.append(_Entry(caller, sandbox, role, key.fingerprint, holder.key))
         seen.sort(key=lambda each: each.sandbox.owner != each.caller.id)
         return seen[0] if seen else None
 
 
-def _rights_of(found: _Found) -> tuple[ssh.Right, ...]:
+def _rights_of(entry: _Entry) -> tuple[ssh.Right, ...]:
     """Return what a login may do: as much as its caller, and a viewer looks on."""
-    if found.caller.guest_access is not None:
+    if entry.caller.guest_access is not None:
         return ("attach",)
-    rights = tuple(right for right, needed in _RIGHTS if found.caller.may(needed))
-    return rights if found.role is not Role.VIEWER else tuple(r for r in rights if r in _LOOKING)
+    rights = tuple(right for right, needed in _RIGHTS if entry.caller.may(needed))
+    return rights if entry.role is not Role.VIEWER else tuple(r for r in rights if r in _LOOKING)
 
 
-def _way(found: _Found, sandbox: Sandbox, reach: Reachability) -> ssh.Way:
+def _way(entry: _Entry, sandbox: Sandbox, reach: Reachability) -> ssh.Way:
     return ssh.Way(
         address=reach.address,
         token=reach.token,
         generation=sandbox.generation,
-        query=credentials(found.caller, found.role),
-        actor=spell_actor(found.caller),
+        query=credentials(entry.caller, entry.role),
+        actor=spell_actor(entry.caller),
         folders=tuple(f"{HOME}/{inside}" for _, inside in HOME_STATE),
     )

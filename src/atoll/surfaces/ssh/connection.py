@@ -1,4 +1,4 @@
-"""One connection of an SSH client: who may log in, and what it may open then."""
+"""Connection of an SSH client: who may log in, and what it may open then."""
 
 import asyncio
 import base64
@@ -15,7 +15,7 @@ from atoll.surfaces.ssh.forwards import open_port, open_socket
 from atoll.surfaces.ssh.login import Login
 from atoll.surfaces.ssh.sessions import Session
 from atoll.surfaces.ssh.tries import Tries
-from atoll.wire.contract.ssh import Admitted, Presented, ReportKind
+from atoll.wire.contract.ssh import LoginClaim, LoginGrant, ReportKind
 
 MAX_TRIES: Final = 12
 """The keys that a client may present before its connection ends."""
@@ -30,7 +30,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _PROHIBITED: Final = asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED
 
 
-class Gateway(Protocol):
+class ConnectionKeeper(Protocol):
     """The gateway, as its connections know it."""
 
     control: ControlPlane
@@ -54,14 +54,14 @@ class Connection(asyncssh.SSHServer):
     """A connection. `peer` is the client's address; `target` is the sandbox that was named before
     the connection began, whatever user name comes; None takes the user name."""
 
-    def __init__(self, gateway: Gateway, peer: str, target: str | None) -> None:
+    def __init__(self, gateway: ConnectionKeeper, peer: str, target: str | None) -> None:
         self.gateway = gateway
         self.peer = peer
         self.login: Login | None = None
         self.connection: asyncssh.SSHServerConnection | None = None
         self._target = target
         self._tried: set[bytes] = set()
-        self._admitted: dict[bytes, Admitted] = {}
+        self._admitted: dict[bytes, LoginGrant] = {}
         self._channels = 0
 
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
@@ -95,16 +95,16 @@ class Connection(asyncssh.SSHServer):
         return True
 
     def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
-        """It was judged before."""
+        """Accept a key: it was judged before."""
         del username, key
         return True
 
     def validate_ca_key(self, username: str, key: asyncssh.SSHKey) -> bool:
-        """It was judged before, with the whole certificate."""
+        """Accept an authority: it was judged before, with the whole certificate."""
         del username, key
         return True
 
-    async def _judge(self, username: str, key: bytes) -> Admitted | None:
+    async def _judge(self, username: str, key: bytes) -> LoginGrant | None:
         """Return who presents a key or certificate, None for who may not come in."""
         if (known := self._admitted.get(key)) is not None:
             return known
@@ -116,7 +116,7 @@ class Connection(asyncssh.SSHServer):
             self.end("too many keys: name one with -i and -o IdentitiesOnly=yes")
             return None
         if _NAME.fullmatch(name) is not None and not self.gateway.tries.exceeded(self.peer):
-            presented = Presented(
+            presented = LoginClaim(
                 sandbox=name, credential=base64.b64encode(key).decode(), peer=self.peer
             )
             try:
@@ -131,8 +131,8 @@ class Connection(asyncssh.SSHServer):
         await asyncio.sleep(max(0.0, began + REFUSAL_SECONDS - asyncio.get_running_loop().time()))
         return None
 
-    def _begin(self, key: bytes, admitted: Admitted) -> None:
-        presented = Presented(
+    def _begin(self, key: bytes, admitted: LoginGrant) -> None:
+        presented = LoginClaim(
             sandbox=admitted.sandbox_id,
             credential=base64.b64encode(key).decode(),
             peer=self.peer,

@@ -50,14 +50,14 @@ class ControlPlane:
         """Return the keys of the gateway."""
         return await self._call("identity", None, ssh.Identity)
 
-    async def judge(self, presented: ssh.Presented) -> ssh.Admitted | None:
+    async def judge(self, presented: ssh.LoginClaim) -> ssh.LoginGrant | None:
         """Return who that is and what it may do, None for nobody who may come in."""
-        found = await self.standing((presented,), wait=WAIT_SECONDS)
-        return found[0]
+        answers = await self.standing((presented,), wait=WAIT_SECONDS)
+        return answers[0]
 
     async def standing(
-        self, logins: tuple[ssh.Presented, ...], *, wait: float = 0.0
-    ) -> tuple[ssh.Admitted | None, ...]:
+        self, logins: tuple[ssh.LoginClaim, ...], *, wait: float = 0.0
+    ) -> tuple[ssh.LoginGrant | None, ...]:
         """Return what each login may do by now."""
         body = ssh.Standing(logins=logins)
         answer = await self._call("logins", body, ssh.StandingAnswer, wait=wait)
@@ -65,7 +65,7 @@ class ControlPlane:
             raise Failed("the control plane answered for other logins")
         return answer.logins
 
-    async def way(self, presented: ssh.Presented) -> ssh.Way:
+    async def way(self, presented: ssh.LoginClaim) -> ssh.Way:
         """Return the way into a sandbox; one that sleeps is woken."""
         return await self._call("ways", presented, ssh.Way)
 
@@ -115,7 +115,9 @@ class ControlPlane:
 
 def _refusal(status: int, body: bytes) -> AtollError:
     try:
-        found = msgspec.json.decode(body, type=_Problem)
+        problem = msgspec.json.decode(body, type=_Problem)
     except UNREADABLE:
-        found = _Problem()
-    return kind_of(status)(found.detail or f"Atoll answered with status {status}", code=found.code)
+        problem = _Problem()
+    return kind_of(status)(
+        problem.detail or f"Atoll answered with status {status}", code=problem.code
+    )

@@ -101,14 +101,14 @@ class Gateway:
         if login is None:
             return
         who = login.admitted
-        said = {"from": connection.peer, "fingerprint": who.fingerprint, **fields}
+        payload = {"from": connection.peer, "fingerprint": who.fingerprint, **fields}
         self._reporter.add(
             Report(
                 at=0.0,
                 kind=kind,
                 sandbox_id=who.sandbox_id,
                 principal=who.principal,
-                fields=said,
+                fields=payload,
             )
         )
 
@@ -176,12 +176,12 @@ class Gateway:
             if not presented:
                 continue
             try:
-                found = await self.control.standing(presented)
+                answers = await self.control.standing(presented)
             except AtollError as error:
                 # Nobody can say: what is open goes on.
                 _log.debug("ssh_standing_unknown", reason=error.message)
                 continue
-            for connection, admitted in zip(open_now, found, strict=True):
+            for connection, admitted in zip(open_now, answers, strict=True):
                 if admitted is None:
                     connection.end("your access has ended")
                 elif connection.login is not None:

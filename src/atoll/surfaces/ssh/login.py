@@ -12,7 +12,7 @@ from atoll.ports.extension import Reachability
 from atoll.ports.runtime import ByteConnection, Channel, ExecPipe, RuntimeClient, RuntimeClients
 from atoll.surfaces.ssh.control_plane import ControlPlane
 from atoll.wire.contract.exec_pipe import PipeBody
-from atoll.wire.contract.ssh import Admitted, Presented, Right, TerminalOrder, Way
+from atoll.wire.contract.ssh import LoginClaim, LoginGrant, Right, TerminalOrder, Way
 from atoll.wire.words.walls import IsolationLevel
 
 _WORDS: Final[dict[Right, str]] = {
@@ -35,13 +35,13 @@ class Login:
         self,
         control: ControlPlane,
         runtimes: RuntimeClients,
-        presented: Presented,
-        admitted: Admitted,
+        presented: LoginClaim,
+        admitted: LoginGrant,
     ) -> None:
         self._control = control
         self._runtimes = runtimes
         # From now on by the sandbox's id: it may get another name.
-        self.presented = Presented(
+        self.presented = LoginClaim(
             sandbox=admitted.sandbox_id, credential=presented.credential, peer=presented.peer
         )
         self.admitted = admitted
@@ -107,12 +107,12 @@ class Login:
         another one by now, that one is asked."""
         async with AsyncExitStack() as stack:
             way = await self.way()
-            said = (*query, *way.query) if named else query
+            words = (*query, *way.query) if named else query
             try:
-                channel = await stack.enter_async_context(self._client(way).attach(path, said))
+                channel = await stack.enter_async_context(self._client(way).attach(path, words))
             except (NoConnection, Unavailable, Conflict):
                 way = await self.way(fresh=True)
-                channel = await stack.enter_async_context(self._client(way).attach(path, said))
+                channel = await stack.enter_async_context(self._client(way).attach(path, words))
             yield channel
 
     def _client(self, way: Way) -> RuntimeClient:

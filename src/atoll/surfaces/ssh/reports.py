@@ -1,4 +1,4 @@
-"""What happened at the gateway, on its way to the log of events.
+"""Reports of what happened at the gateway, on their way to the log of events.
 
 The control plane may be away for a while, and the gateway may end meanwhile: each report is a line
 of a file until it was handed over.
@@ -80,10 +80,10 @@ def _read(path: Path) -> list[Report]:
         lines = path.read_bytes().splitlines()
     except OSError:
         return []
-    found = []
+    reports = []
     for line in lines[-MAX_WAITING:]:
         try:
-            found.append(msgspec.json.decode(line, type=Report))
+            reports.append(msgspec.json.decode(line, type=Report))
         except UNREADABLE:
             continue
-    return found
+    return reports

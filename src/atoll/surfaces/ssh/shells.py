@@ -68,7 +68,7 @@ def size_of(process: "asyncssh.SSHServerProcess[bytes]") -> tuple[int, int]:
 
 
 class _Attachment:
-    """One client at one terminal, over as many connections to the runtime as it takes."""
+    """Client at a terminal, over as many connections to the runtime as it takes."""
 
     def __init__(
         self,
@@ -151,9 +151,9 @@ class _Attachment:
                     if isinstance(frame, bytes):
                         await self._perform(self._state.on_bytes(frame))
                     else:
-                        said = self._state.on_text(frame)
+                        instructions = self._state.on_text(frame)
                         self._channel = channel
-                        await self._perform(said)
+                        await self._perform(instructions)
                         self._attached.set()
                 return channel.close_code
             finally:

@@ -25,18 +25,18 @@ class Tries:
     def failed(self, peer: str) -> None:
         """Count a refusal."""
         place = network_of(peer)
-        found = self._failures.setdefault(place, deque(maxlen=MAX_FAILURES))
-        found.append(asyncio.get_running_loop().time())
+        failures = self._failures.setdefault(place, deque(maxlen=MAX_FAILURES))
+        failures.append(asyncio.get_running_loop().time())
         self._failures.move_to_end(place)
         while len(self._failures) > MAX_ADDRESSES:
             self._failures.popitem(last=False)
 
     def exceeded(self, peer: str) -> bool:
         """Report whether an address has been refused too often."""
-        found = self._failures.get(network_of(peer))
-        if found is None or len(found) < MAX_FAILURES:
+        failures = self._failures.get(network_of(peer))
+        if failures is None or len(failures) < MAX_FAILURES:
             return False
-        return asyncio.get_running_loop().time() - found[0] < WINDOW_SECONDS
+        return asyncio.get_running_loop().time() - failures[0] < WINDOW_SECONDS
 
 
 class Waiting:

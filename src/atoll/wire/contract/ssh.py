@@ -1,4 +1,4 @@
-"""What the SSH gateway and the control plane of its home say to each other.
+"""Messages by which the SSH gateway and the control plane of its home talk.
 
 Each is one `POST` of JSON to `/internal/ssh/…` with the gateway's own token as a bearer token. The
 gateway names a caller by what the client presented, and every call is judged anew.
@@ -14,11 +14,11 @@ PREFIX: Final = "/internal/ssh"
 TOKEN_FILE: Final = "ssh.token"  # noqa: S105 - a file's name
 
 Right = Literal["attach", "open", "exec", "read", "write", "forward"]
-"""What a login may do: watch or drive terminals, open them, run programs, read and write files, and
+"""Right of a login: to watch or drive terminals, open them, run programs, read and write files, and
 connect to ports and sockets inside."""
 
 ReportKind = Literal["ssh.opened", "ssh.closed", "ssh.forwarded"]
-"""What happens at a gateway: a client logged in, left, or connected to something inside."""
+"""Kind of a report: a client logged in, left, or connected to something inside."""
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -30,8 +30,8 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     address: str = ""
 
 
-class Presented(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a client presented: the name it asks for (a sandbox's name or id), its public key or
+class LoginClaim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Claim of a client: the name it asks for (a sandbox's name or id), its public key or
     certificate in base64, and the address it came from."""
 
     sandbox: str
@@ -39,7 +39,7 @@ class Presented(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     peer: str = ""
 
 
-class Admitted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class LoginGrant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A client that may log in: who it is, to which sandbox, by which key (its fingerprint), and
     what it may do there. `terminal` is the only one that a guest may attach to. `principals` are
     those that its certificate may name."""
@@ -70,7 +70,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class TerminalOrder(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A terminal to open: a shell, or a command line."""
 
-    presented: Presented
+    presented: LoginClaim
     cols: int
     rows: int
     command: str = ""
@@ -86,13 +86,13 @@ class OpenedTerminal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Logins whose connections are open."""
 
-    logins: tuple[Presented, ...]
+    logins: tuple[LoginClaim, ...]
 
 
 class StandingAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What each login may do by now; None for one that may not stay."""
+    """Grant of each login by now; None for one that may not stay."""
 
-    logins: tuple[Admitted | None, ...]
+    logins: tuple[LoginGrant | None, ...]
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -66,6 +66,7 @@ from atoll.services.snapshots.forks import Forks, SnapshotServices
 from atoll.services.snapshots.schedule import SnapshotSchedule
 from atoll.services.snapshots.snapshots import Snapshots, SnapshotUpkeep
 from atoll.services.snapshots.turns import TurnSnapshots
+from atoll.services.ssh.gateway import SshServices
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.work.merges import Merges
@@ -100,9 +101,7 @@ def build_application(
     sandboxes, background, reach = within.sandboxes, within.background, within.access
     own, events, works = library.ports, access.events, WorkStates(ground.store)
     calls, terminals, agents, statuses = build_sessions(ground, within, access)
-    secrets, approvals, tenancy = build_tenants(
-        ground, within, library, access, ports=ports, settings=settings
-    )
+    secrets, approvals, tenancy = build_tenants(ground, within, library, access, ports, settings)
     home = build_home(ground, within, library, calls=calls, events=events, settings=settings)
     syncs = Syncs(reach, library.workspaces, agents=agents, statuses=statuses, events=events)
     conflicts = Conflicts(sandboxes, works, syncs, terminals)
@@ -141,16 +140,7 @@ def build_application(
         webhooks=hooks,
         snapshots=build_snapshots(ground, within, ports),
         hooks=Hooks(ground, ports.vault, access.owners, access.logins),
-        ssh=build_ssh(
-            ground,
-            sandboxes,
-            reach,
-            access,
-            tenancy=tenancy,
-            terminals=terminals,
-            vault=ports.vault,
-            gateway=own.gateway,
-        ),
+        ssh=ssh_of(ground, within, access, tenancy, terminals, ports, own),
         drive=drive_of(ground, within, calls, library, ports, events=events),
         previews=build_previews(ground, within, access, tenancy),
         workers=build_workers(
@@ -203,6 +193,28 @@ def drive_of(
         runtimes=within.access,
         vault=ports.vault,
         events=events,
+    )
+
+
+def ssh_of(
+    ground: Ground,
+    within: SandboxServices,
+    access: Access,
+    tenancy: Tenancy,
+    terminals: Terminals,
+    ports: SandboxPorts,
+    own: LibraryPorts,
+) -> SshServices:
+    """Return the use cases of SSH."""
+    return build_ssh(
+        ground,
+        within.sandboxes,
+        within.access,
+        access,
+        tenancy=tenancy,
+        terminals=terminals,
+        vault=ports.vault,
+        gateway=own.gateway,
     )
 
 
@@ -287,7 +299,6 @@ def build_tenants(
     within: SandboxServices,
     library: Library,
     access: Access,
-    *,
     ports: SandboxPorts,
     settings: ServiceSettings,
 ) -> tuple[Secrets, Approvals, Tenancy]:

@@ -11,7 +11,7 @@ from atoll.client.fields import Field, Shape
 LifecycleWebhookState = Literal["delivering", "failing", "disabled", "ended"]
 
 
-class Ssh(Shape):
+class SshReach(Shape):
     """The SSH gateway's address for a sandbox, the user to log in as there, the command that
     does so, and the fingerprint of the gateway's key."""
 
@@ -49,7 +49,7 @@ class Reachability(Shape):
     the settings have lost them. `lifecycle_webhook` is null where the create named none."""
 
     runtime = fields.text()
-    ssh = fields.one(Ssh)
+    ssh = fields.one(SshReach)
     tunnel = fields.one(ReachabilityEntry)
     identity = fields.one(ReachabilityEntry)
     poll_url = fields.text()

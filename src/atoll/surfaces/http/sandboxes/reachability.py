@@ -68,11 +68,11 @@ async def _gateway(atoll: Application) -> _Gateway | None:
     return _Gateway(host.strip("[]"), int(port), keys.host.fingerprint)
 
 
-def _ssh(gateway: _Gateway | None, sandbox: Sandbox) -> api.SshView | None:
+def _ssh(gateway: _Gateway | None, sandbox: Sandbox) -> api.SshReachView | None:
     """Return the way in by SSH."""
     if gateway is None:
         return None
-    return api.SshView(
+    return api.SshReachView(
         host=gateway.host,
         port=gateway.port,
         user=sandbox.id,

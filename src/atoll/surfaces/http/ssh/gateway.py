@@ -16,7 +16,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from atoll.domain.errors import AtollError, Invalid, Unauthenticated
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.ports.outside.ssh_gateway import Dialled
+from atoll.ports.outside.ssh_gateway import GatewayConnection
 from atoll.services.application import Application
 from atoll.surfaces.http.body.json_body import read_body
 from atoll.surfaces.http.serving.routes import NamedRoute, Sockets
@@ -43,7 +43,7 @@ class SshAccess:
             raise Unauthenticated("only the SSH gateway of this home may ask this")
 
 
-async def _identity(atoll: Application, body: ssh.Presented | None) -> msgspec.Struct:
+async def _identity(atoll: Application, body: ssh.LoginClaim | None) -> msgspec.Struct:
     del body
     return await atoll.ssh.identity()
 
@@ -52,7 +52,7 @@ async def _logins(atoll: Application, body: ssh.Standing) -> msgspec.Struct:
     return ssh.StandingAnswer(logins=await atoll.ssh.logins.standing(body.logins))
 
 
-async def _ways(atoll: Application, body: ssh.Presented) -> msgspec.Struct:
+async def _ways(atoll: Application, body: ssh.LoginClaim) -> msgspec.Struct:
     return await atoll.ssh.logins.way(body)
 
 
@@ -84,7 +84,7 @@ def _route(
 ROUTES: Final = (
     _route("identity", None, _identity),
     _route("logins", ssh.Standing, _logins),
-    _route("ways", ssh.Presented, _ways),
+    _route("ways", ssh.LoginClaim, _ways),
     _route("terminals", ssh.TerminalOrder, _terminals),
     _route("reports", ssh.Reports, _reports),
 )
@@ -109,7 +109,7 @@ async def connect_ssh(
         return
 
 
-async def _relay(socket: WebSocket, dialled: Dialled) -> None:
+async def _relay(socket: WebSocket, dialled: GatewayConnection) -> None:
     """Pass bytes both ways until one side ends."""
     async with asyncio.TaskGroup() as group:
         down = group.create_task(_send_down(socket, dialled))
@@ -118,7 +118,7 @@ async def _relay(socket: WebSocket, dialled: Dialled) -> None:
         up.add_done_callback(lambda _: down.cancel())
 
 
-async def _send_down(socket: WebSocket, dialled: Dialled) -> None:
+async def _send_down(socket: WebSocket, dialled: GatewayConnection) -> None:
     try:
         async for data in dialled:
             await socket.send_bytes(data)
@@ -126,7 +126,7 @@ async def _send_down(socket: WebSocket, dialled: Dialled) -> None:
         return
 
 
-async def _send_up(socket: WebSocket, dialled: Dialled) -> None:
+async def _send_up(socket: WebSocket, dialled: GatewayConnection) -> None:
     try:
         while True:
             message = await socket.receive()

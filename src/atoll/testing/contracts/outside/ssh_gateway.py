@@ -24,11 +24,11 @@ class SshGatewayContract:
         assert bytes(came) == sent
 
     async def test_two_clients_are_apart(self, gateway: SshGateway) -> None:
-        async with gateway.dial("sb_1", "::1") as one, gateway.dial("sb_2", "::1") as other:
-            await one.send(b"one")
+        async with gateway.dial("sb_1", "::1") as first, gateway.dial("sb_2", "::1") as other:
+            await first.send(b"one")
             await other.send(b"two")
             assert await anext(aiter(other)) == b"two"
-            assert await anext(aiter(one)) == b"one"
+            assert await anext(aiter(first)) == b"one"
 
     async def test_one_that_is_not_there_is_unavailable(self, absent: SshGateway) -> None:
         with pytest.raises(Unavailable):

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from atoll.domain.errors import Unavailable
-from atoll.ports.outside.ssh_gateway import Dialled
+from atoll.ports.outside.ssh_gateway import GatewayConnection
 
 
 class FakeSshGateway:
@@ -18,7 +18,7 @@ class FakeSshGateway:
         self._there = there
 
     @asynccontextmanager
-    async def dial(self, sandbox_id: str, peer: str) -> AsyncIterator[Dialled]:
+    async def dial(self, sandbox_id: str, peer: str) -> AsyncIterator[GatewayConnection]:
         """Connect a client."""
         del sandbox_id, peer
         if not self._there:

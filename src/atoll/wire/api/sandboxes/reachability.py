@@ -4,7 +4,7 @@ from atoll.wire.api.operation import Answer
 from atoll.wire.words.webhooks import LifecycleWebhookState
 
 
-class SshView(Answer):
+class SshReachView(Answer):
     """The SSH gateway's address for a sandbox, the user to log in as there, the command that does
     so, and the fingerprint of the gateway's key."""
 
@@ -43,7 +43,7 @@ class ReachabilityView(Answer):
     `lifecycle_webhook` is null where the create named none."""
 
     runtime: str
-    ssh: SshView | None
+    ssh: SshReachView | None
     tunnel: ReachabilityEntryView | None
     identity: ReachabilityEntryView | None
     poll_url: str
