@@ -259,7 +259,7 @@ NOT_SENT = {
 }
 
 
-SPELLS_CODES = re.compile(r"\bcode=|\b(?:CODE|DOOR_PORT|default_code)\b")
+SPELLS_CODES = re.compile(r"\bcode=|\b(?:CODE|DOOR_PORT|UNRESOLVED|default_code)\b")
 
 
 def codes_of(path: Path) -> Iterator[str]:
