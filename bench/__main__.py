@@ -29,6 +29,7 @@ from bench.redaction import redaction
 from bench.review import review
 from bench.server import Server, server
 from bench.sleep import sleep
+from bench.ssh.gateway import ssh
 from bench.ssh.sftp import sftp
 from bench.status import status
 from bench.terminal_memory import terminal_memory
@@ -232,6 +233,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "workers": workers,
     "mcp": mcp,
     "sftp": sftp,
+    "ssh": ssh,
 }
 
 
