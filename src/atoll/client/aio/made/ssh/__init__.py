@@ -1,0 +1,1 @@
+"""Nouns of logins by SSH, awaited."""

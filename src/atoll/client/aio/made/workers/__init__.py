@@ -1,0 +1,1 @@
+"""Nouns of workers, awaited."""
