@@ -57,6 +57,7 @@ _TYPES: Mapping[str, Json] = {
         "type": "object",
         "description": "`actor`, `harness`, and its session, run or job",
     },
+    "resources": {"type": "object", "description": "`cpu`, `memory_mb` and `workspace_mb`"},
     "data": {"type": "object"},
     "bounds": {"type": "object"},
     "pool": {"type": "object"},

@@ -25,7 +25,7 @@ from atoll.domain.ssh.key import read_public_key
 from atoll.testing.samples import NOW, OWNER
 from atoll.wire.ssh.certificate import FOREVER, Certificate, CertificateUse
 from atoll.wire.ssh.strings import Unreadable, pack
-from atoll.wire.words.ssh import MAX_CERTIFICATE_SECONDS, MIN_CERTIFICATE_SECONDS
+from atoll.wire.words.people import MAX_CERTIFICATE_SECONDS, MIN_CERTIFICATE_SECONDS
 from atoll.wire.words.terminals import Role
 from tests.domain.ssh.test_key import ED25519
 

@@ -12,7 +12,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.ids import PERSONAL_ORG
 from atoll.domain.ssh.key import SshKey, SshKeyId, read_public_key
 from atoll.testing.samples import NOW, OWNER
-from atoll.wire.words.ssh import MAX_KEY_LINE
+from atoll.wire.words.people import MAX_KEY_LINE
 
 POINT = b"\4" + bytes(64)
 

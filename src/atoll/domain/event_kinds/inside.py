@@ -15,7 +15,7 @@ INSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
     define_kind(
         "sandbox.requested",
         _LIFE,
-        "profile extension host route_id parent seed consumer by",
+        "profile extension host region route_id parent seed consumer by owner agent resources",
         "A sandbox was requested.",
     ),
     define_kind(

@@ -20,7 +20,7 @@ from atoll.wire.ssh.certificate import (
     CertificateUse,
 )
 from atoll.wire.ssh.strings import Unreadable, pack, read_strings
-from atoll.wire.words.ssh import MAX_CERTIFICATE_SECONDS, MIN_CERTIFICATE_SECONDS
+from atoll.wire.words.people import MAX_CERTIFICATE_SECONDS, MIN_CERTIFICATE_SECONDS
 from atoll.wire.words.terminals import Role
 
 HOST_ALIAS: Final = "atoll"

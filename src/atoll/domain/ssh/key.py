@@ -16,7 +16,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.name import printable_name
 from atoll.wire.ssh.strings import KEY_STRINGS, Unreadable, read_strings
-from atoll.wire.words.ssh import MAX_KEY_LINE
+from atoll.wire.words.people import MAX_KEY_LINE
 
 SshKeyId = NewType("SshKeyId", str)
 

@@ -12,6 +12,7 @@ from typing import Protocol
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, LimitReached
 from atoll.domain.event import Json
 from atoll.domain.ids import SandboxId
+from atoll.domain.meters.state import request_facts
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Profile
 from atoll.domain.repository.project import DecidedProject
@@ -324,6 +325,7 @@ class Admission:
             "host": sandbox.host,
             "route_id": route.id,
         }
+        extra |= request_facts(sandbox, self._settings.default_limits)
         extra |= consumer_facts(caller, sandbox.consumer)
         if sandbox.seed is not None:
             extra["seed"] = sandbox.seed

@@ -11,7 +11,7 @@ from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.people.tokens import Owners, is_bound
-from atoll.wire.words.ssh import MAX_SSH_KEYS
+from atoll.wire.words.people import MAX_SSH_KEYS
 
 STREAM = "auth"
 

@@ -1,4 +1,4 @@
-"""Roles of members, and bounds of names, groups, tokens, sessions and browsers."""
+"""Roles of members, and bounds of names, groups, tokens, sessions, browsers and SSH keys."""
 
 from enum import StrEnum
 
@@ -51,3 +51,14 @@ BEARER_SECONDS = 15 * 60
 MAX_SUBSCRIBED = 32
 """The number of streams, and of read models, of one subscription."""
 MAX_REALMS = 64
+
+MAX_SSH_KEYS = 50
+"""The number of a person's keys at a time."""
+
+MAX_KEY_LINE = 16 * 1024
+"""The characters of a key's line: RSA of 16,384 bits has 2,800."""
+
+MIN_CERTIFICATE_SECONDS = 5 * 60
+MAX_CERTIFICATE_SECONDS = 8 * 60 * 60
+DEFAULT_CERTIFICATE_SECONDS = 60 * 60
+"""The life of a certificate."""

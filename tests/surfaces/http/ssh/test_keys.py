@@ -9,8 +9,7 @@ import pytest
 
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.wire.words.people import OrgRole
-from atoll.wire.words.ssh import MAX_KEY_LINE, MAX_SSH_KEYS
+from atoll.wire.words.people import MAX_KEY_LINE, MAX_SSH_KEYS, OrgRole
 from tests.surfaces.http.team import Team, team_of
 from tests.surfaces.http.world import World, client_of
 

@@ -38,7 +38,7 @@ from atoll.surfaces.cli.ssh.client_files import (
     refresh,
     sandbox_name,
 )
-from atoll.wire.words.ssh import MAX_KEY_LINE
+from atoll.wire.words.people import MAX_KEY_LINE
 
 _USUAL = ("id_ed25519.pub", "id_ed25519_sk.pub", "id_ecdsa.pub", "id_ecdsa_sk.pub", "id_rsa.pub")
 """The files below ~/.ssh where OpenSSH looks for a key, best first."""

@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from atoll.wire.api.fields import SandboxRef, Seconds
 from atoll.wire.api.operation import Answer, Area, Request, operation
-from atoll.wire.words.ssh import DEFAULT_CERTIFICATE_SECONDS, MAX_KEY_LINE
+from atoll.wire.words.people import DEFAULT_CERTIFICATE_SECONDS, MAX_KEY_LINE
 from atoll.wire.words.terminals import Role
 
 

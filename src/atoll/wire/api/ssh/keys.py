@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from atoll.wire.api.fields import ItemId
 from atoll.wire.api.operation import Answer, Area, Request, operation
-from atoll.wire.words.ssh import MAX_KEY_LINE, MAX_SSH_KEYS
+from atoll.wire.words.people import MAX_KEY_LINE, MAX_SSH_KEYS
 
 
 class SshKeyBody(Request):

@@ -1,0 +1,1 @@
+"""Meters: what a sandbox used and what that costs, derived from the log. Pure."""
