@@ -28,6 +28,11 @@ from atoll.adapters.storage.library.pulls import SqlPullRows
 from atoll.adapters.storage.logins import SqlAgentLoginRows
 from atoll.adapters.storage.logs import SqlLogRows
 from atoll.adapters.storage.outbox import SqlOutboxRows
+from atoll.adapters.storage.overview.meters import (
+    SqlMeterHostRows,
+    SqlMeterRows,
+    SqlMeterStateRows,
+)
 from atoll.adapters.storage.overview.sandboxes import SqlOverviewSandboxRows
 from atoll.adapters.storage.overview.search import SqlSearchRows
 from atoll.adapters.storage.overview.usage import SqlUsageRows
@@ -130,6 +135,9 @@ def _log(connection: AsyncConnection) -> LogTables:
         outbox=SqlOutboxRows(connection),
         projections=SqlProjectionRows(connection),
         tallies=SqlTallyRows(connection),
+        meters=SqlMeterRows(connection),
+        meter_states=SqlMeterStateRows(connection),
+        meter_hosts=SqlMeterHostRows(connection),
         audit=SqlAuditRows(connection),
         webhooks=SqlWebhookRows(connection),
         webhook_deliveries=SqlWebhookDeliveryRows(connection),

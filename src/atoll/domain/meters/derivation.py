@@ -45,9 +45,14 @@ def cut(state: MeterState, moment: datetime, prices: Pricing) -> Derived:
 def is_due(state: MeterState, moment: datetime, prices: Pricing) -> bool:
     """Report whether a state is to be cut: something of it is open, and a full hour has passed or
     its prices are others."""
-    if not state.counts and not any(standing(state)):
+    if not is_open(state):
         return False
     return moment >= hour_of(state.moment) + HOUR or rates_of(state, prices) != state.rates
+
+
+def is_open(state: MeterState) -> bool:
+    """Report whether anything is counted while the interval is open."""
+    return bool(state.counts) or any(standing(state))
 
 
 def begin(event: Event) -> MeterState:

@@ -33,6 +33,7 @@ from atoll.ports.store.library.pulls import PullRows
 from atoll.ports.store.logins import AgentLoginRows
 from atoll.ports.store.logs import LogRows
 from atoll.ports.store.outbox import OutboxRows
+from atoll.ports.store.overview.meters import MeterHostRows, MeterRows, MeterStateRows
 from atoll.ports.store.overview.sandboxes import OverviewSandboxRows
 from atoll.ports.store.overview.search import SearchRows
 from atoll.ports.store.overview.usage import UsageRows
@@ -168,6 +169,15 @@ class LogTables:
 
     tallies: TallyRows
     """Counts for monitoring."""
+
+    meters: MeterRows
+    """Meters, which are derived from the log."""
+
+    meter_states: MeterStateRows
+    """The states of sandboxes that meters are derived from."""
+
+    meter_hosts: MeterHostRows
+    """The same of hosts that cost something."""
 
     audit: AuditRows
     """The audit log."""
