@@ -30,7 +30,7 @@ PROGRAMS = """
     bash sh cat ls id env echo true false sleep mkdir rm cp mv touch chmod ln stat head tail wc
     grep sed awk ps uname hostname tty stty seq sort tr dd test printf date kill df mount git
     python3 unshare ip tar cut nsenter dmesg setsid find diff pwd mkfifo yes md5sum sha256sum
-    timeout od
+    timeout od rsync git-upload-pack git-receive-pack
 """
 COMPANIONS = ("libpthread.so.0", "libdl.so.2", "librt.so.1", "libm.so.6")
 """Of the C library; programs built elsewhere ask for them by name."""

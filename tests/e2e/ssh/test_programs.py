@@ -5,10 +5,15 @@ import os
 import signal
 import socket
 import subprocess
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from tests.claims import free_port
 from tests.e2e.ssh.client import SECONDS, SshClient
 from tests.peers.api import Api, until
 
@@ -26,6 +31,14 @@ def test_a_command_has_its_own_streams_and_exit(ada: SshClient, box: str) -> Non
     assert (told.stdout, told.stderr, told.returncode) == (b"out\n", b"err\n", 42)
     for code in (0, 1, 255):
         assert ada.run(box, f"exit {code}").returncode == code
+
+
+def test_every_exit_code_and_signal_is_the_programs(ada: SshClient, box: str) -> None:
+    """All over one connection; a signal's end is 255 to OpenSSH, which names it."""
+    with shared(ada, box) as options:
+        for code in range(256):
+            assert ada.run(box, f"exit {code}", options=options).returncode == code
+    assert ada.run(box, "kill -TERM $$").returncode == 255
 
 
 def test_every_byte_passes_both_ways(ada: SshClient, box: str) -> None:
@@ -58,19 +71,29 @@ def test_a_client_that_goes_ends_its_program(ada: SshClient, box: str, calls: Ap
     until(lambda: calls.run(box, shown).strip(), lambda found: found == "0")
 
 
-def test_twenty_channels_share_a_connection(ada: SshClient, box: str, tmp_path: Path) -> None:
-    path = f"/tmp/atoll-ssh-{os.getpid()}"
-    shared = ("-o", f"ControlPath={path}", "-o", "ControlMaster=auto")
-    master = [*ada.words("ssh", *shared, "-N"), f"{box}@gateway"]
-    with subprocess.Popen(master, stdin=subprocess.DEVNULL) as held:
-        until(lambda: Path(path).exists(), bool)
-        words = [*ada.words("ssh", *shared), f"{box}@gateway"]
+@contextmanager
+def shared(ada: SshClient, box: str) -> Iterator[tuple[str, ...]]:
+    """Hold a connection that clients with these options share."""
+    with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
+        path = Path(folder) / "s"
+        options = ("-o", f"ControlPath={path}", "-o", "ControlMaster=auto")
+        master = [*ada.words("ssh", *options, "-N"), f"{box}@gateway"]
+        with subprocess.Popen(master, stdin=subprocess.DEVNULL) as held:
+            try:
+                until(path.exists, bool)
+                yield options
+            finally:
+                held.terminate()
+
+
+def test_twenty_channels_share_a_connection(ada: SshClient, box: str) -> None:
+    with shared(ada, box) as options:
+        words = [*ada.words("ssh", *options), f"{box}@gateway"]
         running = [
             subprocess.Popen([*words, f"echo {one}"], stdout=subprocess.PIPE) for one in range(20)
         ]
         told = [each.communicate(timeout=SECONDS)[0] for each in running]
         assert sorted(int(each) for each in told) == list(range(20))
-        held.terminate()
 
 
 def test_scp_sftp_and_rsync_copy_a_tree(
@@ -163,6 +186,54 @@ def test_forwards_reach_the_sandbox_and_nothing_else(
         told = subprocess.run(words, input=asked, capture_output=True, timeout=SECONDS, check=False)
         assert b"SSH-" not in told.stdout
         assert told.stdout == b""
+
+
+@contextmanager
+def forwarding(ada: SshClient, box: str, port: int, *options: str) -> Iterator[None]:
+    """Hold an `ssh -N` that listens at a port of this machine."""
+    words = [*ada.words("ssh", "-N", *options), f"{box}@gateway"]
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL) as client:
+        try:
+            until(lambda: reached(port), bool)
+            yield
+        finally:
+            client.terminate()
+
+
+def reached(port: int) -> bool:
+    """Report whether something listens at a port of this machine."""
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
+
+
+def test_ports_inside_are_reached_by_forwards(ada: SshClient, box: str, calls: Api) -> None:
+    """By `-L`, and by `-D` as an editor does: a connection of SOCKS to a port of any number."""
+    calls.run(
+        box,
+        "echo inside > index.html; (setsid python3 -m http.server 8812 --bind 127.0.0.1 "
+        ">/dev/null 2>&1 &)",
+    )
+    until(
+        lambda: calls.call("GET", f"/v1/sandboxes/{box}/ports")["ports"],
+        lambda ports: any(each["port"] == 8812 for each in ports),
+    )
+    port = free_port()
+    with (
+        forwarding(ada, box, port, f"-L127.0.0.1:{port}:localhost:8812"),
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=SECONDS) as page,
+    ):
+        assert page.read() == b"inside\n"
+    port = free_port()
+    with (
+        forwarding(ada, box, port, f"-D127.0.0.1:{port}"),
+        socket.create_connection(("127.0.0.1", port)) as client,
+        client.makefile("rb") as answers,
+    ):
+        client.sendall(b"\x04\x01" + (8812).to_bytes(2, "big") + b"\0\0\0\x01\0localhost\0")
+        assert answers.read(8)[1] == 0x5A
+        client.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        assert answers.read().endswith(b"inside\n")
 
 
 @pytest.mark.parametrize("option", ["-R8000:localhost:22", "-A", "-X"])

@@ -9,12 +9,13 @@ from typing import Any, Final, Protocol
 import asyncssh
 
 from atoll.domain.errors import AtollError
+from atoll.domain.unseen import replace_unseen
 from atoll.ports.runtime import RuntimeClients
 from atoll.surfaces.ssh.control_plane import ControlPlane
 from atoll.surfaces.ssh.forwards import open_port, open_socket
 from atoll.surfaces.ssh.login import Login
 from atoll.surfaces.ssh.sessions import Session
-from atoll.surfaces.ssh.tries import Tries
+from atoll.surfaces.ssh.tries import Progress, Tries
 from atoll.wire.contract.ssh import LoginClaim, LoginGrant, ReportKind
 
 MAX_TRIES: Final = 12
@@ -25,6 +26,8 @@ REFUSAL_SECONDS: Final = 0.4
 sandbox, a wrong key."""
 
 MAX_CHANNELS: Final = 100
+MAX_REASON: Final = 200
+"""The characters of the reason for an end."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _PROHIBITED: Final = asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED
@@ -63,6 +66,16 @@ class Connection(asyncssh.SSHServer):
         self._tried: set[bytes] = set()
         self._admitted: dict[bytes, LoginGrant] = {}
         self._channels = 0
+        self._proving = False
+
+    @property
+    def progress(self) -> Progress:
+        """How far the client has come on its way in."""
+        if self._proving:
+            return Progress.PROVING
+        made = self.connection
+        greeted = made is not None and made.get_extra_info("client_version") is not None
+        return Progress.GREETED if greeted else Progress.CONNECTED
 
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
         """Take over the judgement of keys and certificates: the control plane has it."""
@@ -88,6 +101,7 @@ class Connection(asyncssh.SSHServer):
     def begin_auth(self, username: str) -> bool:
         """Everybody has to prove who it is."""
         del username
+        self._proving = True
         return True
 
     def public_key_auth_supported(self) -> bool:
@@ -148,7 +162,8 @@ class Connection(asyncssh.SSHServer):
         """End the connection, and say why."""
         if self.connection is not None:
             with suppress(Exception):
-                self.connection.disconnect(asyncssh.DISC_BY_APPLICATION, reason[:200])
+                shown = replace_unseen(reason, MAX_REASON)
+                self.connection.disconnect(asyncssh.DISC_BY_APPLICATION, shown)
 
     def session_requested(self) -> Session:
         """Begin a session: a shell, a program, or SFTP."""

@@ -6,7 +6,7 @@ forward leads to the host, to the metadata of a cloud, or to another sandbox.
 
 import asyncio
 import ipaddress
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
 from typing import Final
 
@@ -69,13 +69,8 @@ async def open_socket(
         held = opened.pop_all()
 
     async def serve(reader: asyncssh.SSHReader[bytes], writer: asyncssh.SSHWriter[bytes]) -> None:
-        async with held, asyncio.TaskGroup() as group:
-            up = group.create_task(_write(reader, inside))
-            with suppress(AtollError, OSError, asyncssh.Error):
-                async for data in inside:
-                    writer.write(data)
-                    await writer.drain()
-            up.cancel()
+        async with held:
+            await _relay(writer, _write(reader, inside), _read(inside, writer))
             with suppress(OSError, asyncssh.Error):
                 writer.close()
 
@@ -100,10 +95,8 @@ async def _serve(
     """Pass bytes both ways until the inside ends, or the client is gone."""
     reader, writer = streams
     try:
-        async with login.channel(path) as channel, asyncio.TaskGroup() as group:
-            up = group.create_task(_send(reader, channel))
-            await _receive(channel, writer)
-            up.cancel()
+        async with login.channel(path) as channel:
+            await _relay(writer, _send(reader, channel), _receive(channel, writer))
     except* (AtollError, OSError, asyncssh.Error):
         pass  # its client reads the end of the connection, as from a server that is not there
     finally:
@@ -112,11 +105,34 @@ async def _serve(
         closed()
 
 
+async def _relay(
+    writer: asyncssh.SSHWriter[bytes],
+    up: Coroutine[None, None, None],
+    down: Coroutine[None, None, None],
+) -> None:
+    """Pass bytes both ways until nothing more comes from inside, or the client is gone: what
+    listens inside may never end a connection by itself."""
+    async with asyncio.TaskGroup() as group:
+        receiving = group.create_task(down)
+        gone = group.create_task(writer.wait_closed())
+        tasks = [group.create_task(up), receiving, gone]
+        await asyncio.wait({receiving, gone}, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
+
+
 async def _write(reader: asyncssh.SSHReader[bytes], inside: ByteConnection) -> None:
     with suppress(AtollError, OSError, asyncssh.Error):
         while data := await reader.read(CHUNK_BYTES):
             await inside.write(data)
         await inside.write_eof()
+
+
+async def _read(inside: ByteConnection, writer: asyncssh.SSHWriter[bytes]) -> None:
+    with suppress(AtollError, OSError, asyncssh.Error):
+        async for data in inside:
+            writer.write(data)
+            await writer.drain()
 
 
 async def _send(reader: asyncssh.SSHReader[bytes], channel: Channel) -> None:

@@ -5,6 +5,7 @@ import contextlib
 import os
 import socket
 import struct
+from dataclasses import dataclass
 from typing import Final
 
 import asyncssh
@@ -16,7 +17,7 @@ from atoll.ports.runtime import RuntimeClients
 from atoll.surfaces.ssh.connection import Connection
 from atoll.surfaces.ssh.control_plane import ControlPlane
 from atoll.surfaces.ssh.reports import Reporter
-from atoll.surfaces.ssh.tries import Tries, Waiting
+from atoll.surfaces.ssh.tries import Progress, Tries, Waiting
 from atoll.wire.contract.ssh import Identity, Report, ReportKind
 from atoll.wire.http.unreadable import UNREADABLE
 
@@ -50,6 +51,28 @@ class Preface(msgspec.Struct, frozen=True):
 
     sandbox: str
     peer: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Candidate:
+    """A connection that has not logged in, and the task that waits for it to."""
+
+    connection: Connection
+    login: "asyncio.Task[None]"
+
+    @property
+    def peer(self) -> str:
+        """The client's address."""
+        return self.connection.peer
+
+    @property
+    def progress(self) -> Progress:
+        """How far it has come."""
+        return self.connection.progress
+
+    def drop(self) -> None:
+        """End it."""
+        self.login.cancel()
 
 
 class Gateway:
@@ -152,20 +175,24 @@ class Gateway:
         await self._serve(client, preface.peer, preface.sandbox)
 
     async def _serve(self, client: socket.socket, peer: str, target: str | None) -> None:
-        """Serve one client until it has logged in, or failed to."""
-        if len(self._open) >= MAX_CONNECTIONS or not self._waiting.enter(peer):
+        """Serve one client until it has logged in, failed to, or was dropped for others."""
+        login = asyncio.current_task()
+        if len(self._open) >= MAX_CONNECTIONS or login is None:
             client.close()
             return
+        connection = Connection(self, peer, target)
+        candidate = _Candidate(connection, login)
+        self._waiting.enter(candidate)
         try:
             await asyncssh.run_server(
-                client,
-                options=self._options,
-                server_factory=lambda: Connection(self, peer, target),
+                client, options=self._options, server_factory=lambda: connection
             )
         except (OSError, asyncssh.Error, TimeoutError) as error:
             _log.debug("ssh_login_failed", peer=peer, reason=str(error))
         finally:
-            self._waiting.leave(peer)
+            self._waiting.leave(candidate)
+            if connection.connection is None:
+                client.close()
 
     async def _watch(self) -> None:
         """End the connections of those who may not stay, and renew what the others may do."""

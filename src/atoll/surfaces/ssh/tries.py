@@ -1,9 +1,10 @@
 """Bounds on who tries to come in: refusals by address, and connections that have not logged in."""
 
 import asyncio
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
+from enum import IntEnum
 from ipaddress import IPv6Address, ip_address
-from typing import Final
+from typing import Final, Protocol
 
 WINDOW_SECONDS: Final = 60.0
 MAX_FAILURES: Final = 60
@@ -39,30 +40,78 @@ class Tries:
         return asyncio.get_running_loop().time() - failures[0] < WINDOW_SECONDS
 
 
+class Progress(IntEnum):
+    """How far a client has come. Who opens connections only to hold them stays at the first."""
+
+    CONNECTED = 0
+    GREETED = 1
+    """It has sent its version."""
+
+    PROVING = 2
+    """It has exchanged keys, and asked to log in."""
+
+
+class Candidate(Protocol):
+    """A connection that has not logged in yet."""
+
+    @property
+    def peer(self) -> str:
+        """The client's address."""
+        ...
+
+    @property
+    def progress(self) -> Progress:
+        """How far it has come."""
+        ...
+
+    def drop(self) -> None:
+        """End it."""
+        ...
+
+
 class Waiting:
-    """Connections that have not logged in yet, by address."""
+    """Connections that have not logged in yet. Where there are too many, the newest is let in and
+    another is dropped: of the party that has the most, the one that has come least far, and of such
+    ones the oldest. So who floods the gateway drops their own."""
 
     def __init__(self) -> None:
-        self._count: dict[str, int] = {}
-        self._total = 0
+        self._candidates: list[tuple[str, Candidate]] = []
+        self._counts: Counter[str] = Counter()
 
-    def enter(self, peer: str) -> bool:
-        """Count a connection; False where there are too many already."""
-        place = network_of(peer)
-        own = self._count.get(place, 0)
-        if self._total >= MAX_WAITING or own >= MAX_WAITING_PER_ADDRESS:
-            return False
-        self._total += 1
-        self._count[place] = own + 1
-        return True
+    def __len__(self) -> int:
+        """Count all of them."""
+        return len(self._candidates)
 
-    def leave(self, peer: str) -> None:
-        """Count it no more."""
-        place = network_of(peer)
-        self._total -= 1
-        self._count[place] -= 1
-        if not self._count[place]:
-            del self._count[place]
+    def enter(self, candidate: Candidate) -> None:
+        """Count a connection, and drop another where there are too many."""
+        party = network_of(candidate.peer)
+        if self._counts[party] >= MAX_WAITING_PER_ADDRESS:
+            self._drop({party})
+        elif len(self) >= MAX_WAITING:
+            most = max(self._counts.values())
+            self._drop({each for each, count in self._counts.items() if count == most})
+        self._candidates.append((party, candidate))
+        self._counts[party] += 1
+
+    def leave(self, candidate: Candidate) -> None:
+        """Count it no more; one that was dropped is not counted already."""
+        for place, (party, each) in enumerate(self._candidates):
+            if each is candidate:
+                self._remove(place, party)
+                return
+
+    def _drop(self, parties: set[str]) -> None:
+        places = [place for place, (party, _) in enumerate(self._candidates) if party in parties]
+        place = min(places, key=lambda each: self._candidates[each][1].progress)
+        party, dropped = self._candidates[place]
+        self._remove(place, party)
+        dropped.drop()
+
+    def _remove(self, place: int, party: str) -> None:
+        del self._candidates[place]
+        self._counts[party] -= 1
+        if not self._counts[party]:
+            del self._counts[party]
 
 
 def network_of(peer: str) -> str:
