@@ -5,7 +5,6 @@ the memory of idle connections. Behind the gateway is a sandbox; behind the peer
 """
 
 import os
-import pty
 import select
 import subprocess
 import tempfile
@@ -30,13 +29,15 @@ CIPHER = ("-c", "aes128-gcm@openssh.com")
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A server: the configuration and destination of a client, a folder there, and its pid."""
+    """A server: the configuration and destination of a client, a folder there, its pid, and
+    whether it makes terminals."""
 
     name: str
     config: Path
     target: str
     folder: str
     pid: int = 0
+    terminal: bool = False
 
     def words(self, *options: str, program: str = "ssh") -> list[str]:
         """Return the argv of a client, up to what follows the destination."""
@@ -102,13 +103,17 @@ def sides() -> Iterator[tuple[Side, Side]]:
         atoll.api.post("/v1/ssh/keys", json={"key": client.public}).raise_for_status()
         box = atoll.create()
         peer.authorize(client.public)
+        peer.settings = "Subsystem sftp internal-sftp\n"
+        peer.restart()
         config = Path(folder) / "peer"
         config.write_text(
             f"Host peer\n HostName 127.0.0.1\n Port {peer.port}\n User {peer.user}\n"
             f" IdentityFile {client.key}\n IdentitiesOnly yes\n BatchMode yes\n"
             " StrictHostKeyChecking no\n UserKnownHostsFile /dev/null\n LogLevel ERROR\n"
         )
-        own = Side("gateway", client.config(), f"{box}@gateway", "/workspace", client.gateway_pid)
+        own = Side(
+            "gateway", client.config(), f"{box}@gateway", "/workspace", client.gateway_pid, True
+        )
         other = Side("OpenSSH", config, "peer", str(peer.home))
         for side in (own, other):
             subprocess.run([*side.words(), side.target, _made(side.folder)], check=True)
@@ -158,28 +163,29 @@ def _clone(side: Side) -> float:
 
 
 def _echoes(side: Side) -> list[float]:
-    """Type keys at a `cat` and time each one's echo."""
-    words = [*side.words("-tt"), side.target, "stty raw -echo; echo begun; exec cat"]
-    child, master = pty.fork()
-    if child == 0:
-        os.execvp(words[0], words)
-    try:
+    """Type keys at a `cat` and time each one's echo. At the gateway it runs at a terminal; the peer
+    has no right to make one, so there it has plain pipes, which are faster."""
+    option, prepare = ("-tt", "stty raw -echo;") if side.terminal else ("-T", "")
+    words = [*side.words(option), side.target, f"{prepare} echo begun; exec cat"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as client:
+        assert client.stdin is not None
+        assert client.stdout is not None
+        keys, shown = client.stdin.fileno(), client.stdout.fileno()
         seen = b""
         while b"begun" not in seen:
-            seen += os.read(master, 65536)
+            seen += os.read(shown, 65536)
         time.sleep(0.5)  # what the shell prints besides is over
-        return [_echo(master) for _ in range(KEYS)]
-    finally:
-        os.kill(child, 9)
-        os.waitpid(child, 0)
-        os.close(master)
+        try:
+            return [_echo(keys, shown) for _ in range(KEYS)]
+        finally:
+            client.kill()
 
 
-def _echo(master: int) -> float:
+def _echo(keys: int, shown: int) -> float:
     started = time.perf_counter()
-    os.write(master, b"k")
-    while select.select([master], [], [], 5)[0]:
-        if b"k" in os.read(master, 65536):
+    os.write(keys, b"k")
+    while select.select([shown], [], [], 5)[0]:
+        if b"k" in os.read(shown, 65536):
             break
     took = (time.perf_counter() - started) * 1000
     time.sleep(0.03)
@@ -189,16 +195,22 @@ def _echo(master: int) -> float:
 def _idle(side: Side) -> None:
     """Say what a hundred idle connections take of the gateway's memory."""
     before = _memory_mib(side.pid)
-    words = [*side.words("-N"), side.target]
-    clients = [subprocess.Popen(words, stdin=subprocess.DEVNULL) for _ in range(IDLE)]
+    up = ("-N", "-o", "PermitLocalCommand=yes", "-o", "LocalCommand=echo up")
+    words = [*side.words(*up), side.target]
+    clients = []
     try:
-        threading.Event().wait(15)
+        for _ in range(IDLE):
+            client = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+            clients.append(client)
+            assert client.stdout is not None
+            assert client.stdout.readline() == b"up\n", "it does not log in"
+        threading.Event().wait(5)
         each = (_memory_mib(side.pid) - before) / IDLE
         verdict(f"MiB of each of {IDLE} idle connections", each, 0.2)
     finally:
         for client in clients:
             client.kill()
-            client.wait()
+            client.communicate()
 
 
 def _memory_mib(pid: int) -> float:
