@@ -67,6 +67,7 @@ class Connection(asyncssh.SSHServer):
         self._admitted: dict[bytes, LoginGrant] = {}
         self._channels = 0
         self._proving = False
+        self._dropped = False
 
     @property
     def progress(self) -> Progress:
@@ -80,6 +81,8 @@ class Connection(asyncssh.SSHServer):
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
         """Take over the judgement of keys and certificates: the control plane has it."""
         self.connection = conn
+        if self._dropped:
+            asyncio.get_running_loop().call_soon(conn.abort)
         validate = conn.validate_public_key
 
         async def judge(username: str, key_data: bytes, msg: bytes, signature: bytes) -> bool:
@@ -157,6 +160,12 @@ class Connection(asyncssh.SSHServer):
     def auth_completed(self) -> None:
         """Count the connection among those that are watched."""
         self.gateway.admit(self)
+
+    def drop(self) -> None:
+        """End it without a word, now or once it is made."""
+        self._dropped = True
+        if self.connection is not None:
+            self.connection.abort()
 
     def end(self, reason: str) -> None:
         """End the connection, and say why."""

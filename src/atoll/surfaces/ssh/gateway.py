@@ -5,6 +5,7 @@ import contextlib
 import os
 import socket
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +18,13 @@ from atoll.ports.runtime import RuntimeClients
 from atoll.surfaces.ssh.connection import Connection
 from atoll.surfaces.ssh.control_plane import ControlPlane
 from atoll.surfaces.ssh.reports import Reporter
-from atoll.surfaces.ssh.tries import Progress, Tries, Waiting
+from atoll.surfaces.ssh.tries import (
+    MAX_SILENT,
+    MAX_SILENT_PER_ADDRESS,
+    Progress,
+    Tries,
+    Waiting,
+)
 from atoll.wire.contract.ssh import Identity, Report, ReportKind
 from atoll.wire.http.unreadable import UNREADABLE
 
@@ -27,6 +34,10 @@ LOGIN_SECONDS: Final = 45.0
 STAND_SECONDS: Final = 2.0
 """The interval at which it is asked who may stay."""
 
+SILENT_SECONDS: Final = 2.0
+"""The time for which a client is waited for to speak first, as nearly all do."""
+
+MAX_VERSION_BYTES: Final = 255
 MAX_CONNECTIONS: Final = 2000
 WINDOW_BYTES: Final = 2 * 1024 * 1024
 KEEPALIVE_SECONDS: Final = 30.0
@@ -55,10 +66,11 @@ class Preface(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Candidate:
-    """A connection that has not logged in, and the task that waits for it to."""
+    """A connection that has not logged in, and what ends it."""
 
+    client: socket.socket
     connection: Connection
-    login: "asyncio.Task[None]"
+    end: Callable[[], object]
 
     @property
     def peer(self) -> str:
@@ -67,12 +79,14 @@ class _Candidate:
 
     @property
     def progress(self) -> Progress:
-        """How far it has come."""
+        """How far it has come; what it sent is looked at before anybody reads it, too."""
+        if self.connection.connection is None and _greets(self.client):
+            return Progress.GREETED
         return self.connection.progress
 
     def drop(self) -> None:
         """End it."""
-        self.login.cancel()
+        self.end()
 
 
 class Gateway:
@@ -89,6 +103,7 @@ class Gateway:
         self.runtimes = runtimes
         self.tries = Tries()
         self._reporter = reporter
+        self._silent = Waiting(MAX_SILENT, MAX_SILENT_PER_ADDRESS)
         self._waiting = Waiting()
         self._open: dict[Connection, float] = {}
         self._options = _options(identity)
@@ -181,16 +196,18 @@ class Gateway:
             client.close()
             return
         connection = Connection(self, peer, target)
-        candidate = _Candidate(connection, login)
-        self._waiting.enter(candidate)
         try:
-            await asyncssh.run_server(
-                client, options=self._options, server_factory=lambda: connection
-            )
+            with self._silent.hold(_Candidate(client, connection, login.cancel)):
+                await _await_words(client)
+            # From here on by the connection itself: to cancel a task that gives the socket away
+            # would close its descriptor twice, the second time perhaps another client's.
+            with self._waiting.hold(_Candidate(client, connection, connection.drop)):
+                await asyncssh.run_server(
+                    client, options=self._options, server_factory=lambda: connection
+                )
         except (OSError, asyncssh.Error, TimeoutError) as error:
             _log.debug("ssh_login_failed", peer=peer, reason=str(error))
         finally:
-            self._waiting.leave(candidate)
             if connection.connection is None:
                 client.close()
 
@@ -213,6 +230,29 @@ class Gateway:
                     connection.end("your access has ended")
                 elif connection.login is not None:
                     connection.login.admitted = admitted
+
+
+def _greets(client: socket.socket) -> bool:
+    """Report whether a version waits to be read (RFC 4253 §4.2)."""
+    try:
+        said = client.recv(MAX_VERSION_BYTES, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except OSError:
+        return False
+    return said.startswith(b"SSH-") and b"\n" in said
+
+
+async def _await_words(client: socket.socket) -> None:
+    """Wait until a client has sent something, and not long: it may wait for our version."""
+    loop = asyncio.get_running_loop()
+    readable = asyncio.Event()
+    loop.add_reader(client.fileno(), readable.set)
+    try:
+        async with asyncio.timeout(SILENT_SECONDS):
+            await readable.wait()
+    except TimeoutError:
+        return
+    finally:
+        loop.remove_reader(client.fileno())
 
 
 async def _read_preface(client: socket.socket) -> Preface:

@@ -2,6 +2,8 @@
 
 import asyncio
 from collections import Counter, OrderedDict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 from ipaddress import IPv6Address, ip_address
 from typing import Final, Protocol
@@ -15,6 +17,10 @@ MAX_WAITING: Final = 200
 """The connections that have not logged in yet."""
 
 MAX_WAITING_PER_ADDRESS: Final = 20
+MAX_SILENT: Final = 1000
+"""The connections that have sent nothing yet: of each there is a socket, and nothing else."""
+
+MAX_SILENT_PER_ADDRESS: Final = 500
 
 
 class Tries:
@@ -71,10 +77,15 @@ class Candidate(Protocol):
 
 class Waiting:
     """Connections that have not logged in yet. Where there are too many, the newest is let in and
-    another is dropped: of the party that has the most, the one that has come least far, and of such
-    ones the oldest. So who floods the gateway drops their own."""
+    another is dropped: the one that has come least far, of such ones one of the party that has the
+    most, and of those the oldest. So who floods the gateway drops their own. There are at most
+    `most`, and `most_of_party` of one party."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, most: int = MAX_WAITING, most_of_party: int = MAX_WAITING_PER_ADDRESS
+    ) -> None:
+        self._most = most
+        self._most_of_party = most_of_party
         self._candidates: list[tuple[str, Candidate]] = []
         self._counts: Counter[str] = Counter()
 
@@ -85,13 +96,21 @@ class Waiting:
     def enter(self, candidate: Candidate) -> None:
         """Count a connection, and drop another where there are too many."""
         party = network_of(candidate.peer)
-        if self._counts[party] >= MAX_WAITING_PER_ADDRESS:
+        if self._counts[party] >= self._most_of_party:
             self._drop({party})
-        elif len(self) >= MAX_WAITING:
-            most = max(self._counts.values())
-            self._drop({each for each, count in self._counts.items() if count == most})
+        elif len(self) >= self._most:
+            self._drop(set(self._counts))
         self._candidates.append((party, candidate))
         self._counts[party] += 1
+
+    @contextmanager
+    def hold(self, candidate: Candidate) -> Iterator[None]:
+        """Count a connection for a while."""
+        self.enter(candidate)
+        try:
+            yield
+        finally:
+            self.leave(candidate)
 
     def leave(self, candidate: Candidate) -> None:
         """Count it no more; one that was dropped is not counted already."""
@@ -102,10 +121,14 @@ class Waiting:
 
     def _drop(self, parties: set[str]) -> None:
         places = [place for place, (party, _) in enumerate(self._candidates) if party in parties]
-        place = min(places, key=lambda each: self._candidates[each][1].progress)
+        place = min(places, key=self._standing)
         party, dropped = self._candidates[place]
         self._remove(place, party)
         dropped.drop()
+
+    def _standing(self, place: int) -> tuple[Progress, int]:
+        party, candidate = self._candidates[place]
+        return candidate.progress, -self._counts[party]
 
     def _remove(self, place: int, party: str) -> None:
         del self._candidates[place]
