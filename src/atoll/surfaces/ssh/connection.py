@@ -71,7 +71,7 @@ class Connection(asyncssh.SSHServer):
 
     @property
     def progress(self) -> Progress:
-        """How far the client has come on its way in."""
+        """Progress of the client on its way in."""
         if self._proving:
             return Progress.PROVING
         made = self.connection

@@ -79,7 +79,7 @@ class _Candidate:
 
     @property
     def progress(self) -> Progress:
-        """How far it has come; what it sent is looked at before anybody reads it, too."""
+        """Progress on its way in; what it sent counts before anybody reads it."""
         if self.connection.connection is None and _greets(self.client):
             return Progress.GREETED
         return self.connection.progress

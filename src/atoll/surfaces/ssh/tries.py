@@ -47,14 +47,14 @@ class Tries:
 
 
 class Progress(IntEnum):
-    """How far a client has come. Who opens connections only to hold them stays at the first."""
+    """Progress of a client on its way in. Who opens connections only to hold them stays at the first."""
 
     CONNECTED = 0
     GREETED = 1
-    """It has sent its version."""
+    """A version came."""
 
     PROVING = 2
-    """It has exchanged keys, and asked to log in."""
+    """Keys are exchanged, and it asked to log in."""
 
 
 class Candidate(Protocol):
@@ -67,7 +67,7 @@ class Candidate(Protocol):
 
     @property
     def progress(self) -> Progress:
-        """How far it has come."""
+        """Progress on its way in."""
         ...
 
     def drop(self) -> None:
