@@ -47,7 +47,7 @@ class Tries:
 
 
 class Progress(IntEnum):
-    """Progress of a client on its way in. Who opens connections only to hold them stays at the first."""
+    """Progress of a client on its way in. Half-open connections stay at the first."""
 
     CONNECTED = 0
     GREETED = 1
