@@ -218,7 +218,7 @@ async def test_paused_agent_can_be_stopped() -> None:
 async def test_paused_agent_that_is_killed_at_once_does_not_run_again(tmp_path: Path) -> None:
     """Its worker may run elsewhere by now."""
     ticks = tmp_path / "ticks"
-    words = f"echo ready; while :; do echo >> {ticks}; sleep 0.01; done"
+    words = f"echo >> {ticks}; echo ready; while :; do echo >> {ticks}; sleep 0.01; done"
     agents = (Agent("ticking", ("sh", "-c", words)),)
     async with runtime(agents=agents) as rt, at(rt, "ticking") as (agent_id, person):
         await person.sees(b"ready")
