@@ -248,14 +248,22 @@ async def test_agent_that_asks_its_person_is_answered_at_its_terminal(
         await viewer.until(lambda s: s.state == ("running", "waiting"))
         drawn = {"codex": "proceed", "claude-code": "2. blue"}[agent]
         await viewer.until(lambda s: s.shows(drawn))
-        asked = await _asked_in_the_inbox(w)
-        assert asked != []
+        asked = await _until_asked(w)
         await scene.press_until(b"\r", partial(early.until, lambda r: r.turns("done") == 1))
         await early.until(lambda r: not any(c["state"] == "pending" for c in r.ordered))
         async with asyncio.timeout(5):
             pauses = Pauses()
             while {*asked} & {*await _asked_in_the_inbox(w)}:
                 await pauses.wait()
+
+
+async def _until_asked(w: World) -> list[str]:
+    """The ids of what agents ask, once there is one: the inbox follows their cards."""
+    async with asyncio.timeout(5):
+        pauses = Pauses()
+        while not (asked := await _asked_in_the_inbox(w)):
+            await pauses.wait()
+    return asked
 
 
 async def _asked_in_the_inbox(w: World) -> list[str]:

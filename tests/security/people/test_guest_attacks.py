@@ -29,8 +29,11 @@ OPEN_TO_GUESTS = {
     ("get", "/v1/sandboxes/{sandbox}/terminals/{terminal}/cards"),
     ("get", "/v1/sandboxes/{sandbox}/terminals/{terminal}/marks"),
     ("get", "/v1/sandboxes/{sandbox}/terminals/{terminal}/text"),
+    ("get", "/v1/ssh"),
+    ("post", "/v1/sandboxes/{sandbox}/ssh/certificates"),
 }
-"""What a guest of one terminal may ask for; nothing of it changes anything."""
+"""What a guest of one terminal may ask for: a certificate is for that terminal, in the guest's
+role; nothing else of it changes anything."""
 OPEN_TO_VISITORS = {
     ("get", "/auth/me"),
     ("get", "/auth/realms"),
@@ -41,6 +44,7 @@ OPEN_TO_VISITORS = {
     ("get", "/readyz"),
     ("get", "/v1/dashboards/{dashboard}"),
     ("get", "/v1/dashboards/{dashboard}/comments"),
+    ("get", "/v1/ssh"),
 }
 """What a guest of a dashboard may ask for, where its link opens no terminals."""
 
