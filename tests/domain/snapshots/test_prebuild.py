@@ -32,8 +32,8 @@ from atoll.domain.snapshots.prebuild import (
     VERSION_FILES,
     Beginning,
     awaits_snapshot,
+    barrier_to_keeping,
     find_prebuild,
-    may_be_kept,
     may_be_prebuilt,
     prebuild_keys,
     prebuild_of,
@@ -111,15 +111,15 @@ OF_PERSON: list[dict[str, Any]] = [
 
 def test_approved_setup_over_one_repository_may_be_kept_and_begun_from() -> None:
     assert may_be_prebuilt(new())
-    assert may_be_kept(succeeded())
+    assert barrier_to_keeping(succeeded()) is None
     waiting = Task("Mend it.", AgentMode.MACHINE, state=TaskState.WAITING)
-    assert may_be_kept(succeeded(task=waiting))
+    assert barrier_to_keeping(succeeded(task=waiting)) is None
 
 
 @pytest.mark.parametrize("more", OF_PERSON)
 def test_nothing_of_a_person_is_ever_kept(more: dict[str, Any]) -> None:
     assert not may_be_prebuilt(new(**more))
-    assert not may_be_kept(succeeded(**more))
+    assert barrier_to_keeping(succeeded(**more))
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_sandbox_that_was_ready_or_is_a_copy_begins_as_no_prebuild() -> None:
 def test_disk_is_kept_only_after_a_setup_that_succeeded_and_before_its_agent(
     more: dict[str, Any],
 ) -> None:
-    assert not may_be_kept(replace(succeeded(), **more))
+    assert barrier_to_keeping(replace(succeeded(), **more))
 
 
 def test_paths_are_those_that_commands_name_and_well_known_ones_beside_them() -> None:

@@ -25,6 +25,7 @@ MOST_LOGINS = 0.9
 MOST_DESCRIPTORS = MAX_SILENT + MAX_WAITING + 100
 MORE_MEMORY_KIB = 48 * 1024
 MOST_HANDLES = 256
+FORWARDS = 10
 ESCAPES = "\x1b]52;c;b3duZWQ=\x07"
 
 
@@ -149,10 +150,11 @@ def test_forward_ends_with_its_client_though_nothing_inside_ends_it(
         assert first == b"hello"
     pid = ada.gateway_pid
     before = descriptors(pid)
-    for _ in range(5):
+    for _ in range(FORWARDS):
         with told(ada, box) as said:
             assert said == b"hello"
-    until(lambda: descriptors(pid), lambda count: count <= before, 20)
+    # Its connections to the control plane come and go.
+    until(lambda: descriptors(pid), lambda count: count < before + FORWARDS // 2, 20)
 
 
 @contextmanager

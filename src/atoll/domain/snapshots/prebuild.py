@@ -95,18 +95,21 @@ def may_be_prebuilt(sandbox: Sandbox) -> bool:
     )
 
 
-def may_be_kept(sandbox: Sandbox) -> bool:
-    """Report whether the disk of a sandbox whose set-up has just succeeded may still be kept: its
-    agent has not begun, and nothing of a person came in meanwhile."""
+def barrier_to_keeping(sandbox: Sandbox) -> str | None:
+    """Return why the disk of a sandbox whose set-up has just succeeded may not be kept, in words;
+    None where it may: its agent has not begun, and nothing of a person came in meanwhile."""
     project, task = sandbox.project, sandbox.task
-    return (
-        project is not None
-        and project.prebuild_key is not None
-        and project.state is SetupState.DONE
-        and sandbox.generation == 1
-        and (task is None or task.state is TaskState.WAITING)
-        and _holds_only_its_repository(sandbox, project)
-    )
+    if project is None or project.prebuild_key is None:
+        return "it was run again, or settled before"
+    if project.state is not SetupState.DONE:
+        return f"it is {project.state}"
+    if sandbox.generation != 1:
+        return "its sandbox was started again"
+    if task is not None and task.state is not TaskState.WAITING:
+        return "its agent has begun"
+    if not _holds_only_its_repository(sandbox, project):
+        return "something of a person came in"
+    return None
 
 
 def _holds_only_its_repository(sandbox: Sandbox, project: SandboxProject) -> bool:

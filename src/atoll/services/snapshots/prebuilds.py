@@ -16,8 +16,8 @@ from atoll.domain.people.principal import SYSTEM
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.domain.snapshots.prebuild import (
     LIFE_SECONDS,
+    barrier_to_keeping,
     find_prebuild,
-    may_be_kept,
     prebuild_of,
     surplus_prebuilds,
 )
@@ -98,8 +98,11 @@ class Prebuilds:
             shared = await rows.shares.of(sandbox.id)
         now = self._ground.clock.now()
         project = None if current is None else current.project
-        if current is None or project is None or not may_be_kept(current):
-            return "The set-up is not kept for later sandboxes: something of a person came in."
+        if current is None or project is None:
+            return None
+        barrier = barrier_to_keeping(current)
+        if barrier is not None:
+            return f"The set-up is not kept for later sandboxes: {barrier}."
         if shared:
             return "The set-up is not kept for later sandboxes: a link led in."
         if current.ready_at is None or current.ready_at < self._began:
