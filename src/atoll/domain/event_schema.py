@@ -24,6 +24,7 @@ _INTEGERS = (
     *("instructions_id", "minus", "more", "ms"),
     *("n", "plus", "port", "pr_number", "repo", "retired", "sandboxes", "secrets", "size", "turns"),
     *("after", "attempt", "dead", "deliveries", "event_position", "pull", "unrecorded", "up_to"),
+    *("amount_micros", "percent", "spent_micros"),
 )
 _TYPES: Mapping[str, Json] = {
     **dict.fromkeys(_INTEGERS, _INTEGER),
@@ -62,6 +63,7 @@ _TYPES: Mapping[str, Json] = {
     "bounds": {"type": "object"},
     "pool": {"type": "object"},
     "quota": {"type": "object"},
+    "terms": {"type": "object", "description": "the fields of a budget, as it was set"},
     "host_ports": {"type": "array", "items": _INTEGER},
     "removed": _STRINGS,
     "version": _INTEGER_OR_NULL,

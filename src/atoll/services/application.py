@@ -54,6 +54,7 @@ from atoll.services.overview.search import Search
 from atoll.services.overview.usage import Usage
 from atoll.services.overview.worker_oversight import WorkerOversight
 from atoll.services.people.bearers import Credentials
+from atoll.services.people.budgets import Budgets
 from atoll.services.people.cli_logins import CliLogins
 from atoll.services.people.dashboard_owners import DashboardOwners
 from atoll.services.people.identity.provider_logins import ProviderLogins
@@ -129,6 +130,7 @@ class Tenancy:
     organizations: Organizations
     invitations: Invitations
     quotas: Quotas
+    budgets: Budgets
     network_bounds: OrganizationBounds
     ownership: Ownership
     credentials: Credentials

@@ -133,6 +133,8 @@ ELSEWHERE: list[tuple[str, str, str, Any]] = [
         {"name": "K", "value": "v-0123456789", "kind": "custom", "scope": "sandbox:{}"},
     ),
     ("member", "POST", "/v1/sandboxes/own/owner", {"member": "{}"}),
+    ("sandbox", "PUT", "/v1/budgets",
+     {"scope": "sandbox", "subject": "{}", "amount_micros": 5, "period": "day"}),
     ("profile", "POST", "/v1/sandboxes", {"profile": "{}"}),
     ("snapshot", "POST", "/v1/sandboxes", {"seed": {"snapshot": "{}"}}),
     ("snapshot", "POST", "/v1/sandboxes/own/restore", {"snapshot": "{}"}),
@@ -291,6 +293,7 @@ async def _things(atoll: World) -> Things:
             f"/v1/sandboxes/{box}/previews", {"app": "web", "port": 3000}, "preview_id"
         ),
         "snapshot": await made(f"/v1/sandboxes/{box}/snapshots", {}, "snapshot_id"),
+        "budget": await _budget(team),
         "token": await made("/auth/pat", {"name": "of-ann"}, "id"),
         "ssh_key": await made("/v1/ssh/keys", {"key": PUBLIC_KEY}, "key_id"),
         "source": "flux",
@@ -330,6 +333,13 @@ async def _things(atoll: World) -> Things:
     ids |= {"approval": "ap_ann0000000000001", "item": "ap_ann0000000000001"}
     ids |= {"kept": "kept_ann000000000001", "order": "pull_ann00000000001"}
     return Things(team, {**ids, "profile": "profile.anns"})
+
+
+async def _budget(team: Team) -> str:
+    body = {"scope": "person", "amount_micros": 5, "period": "day"}
+    answer = await team.call("ann", "PUT", "/v1/budgets", json=body)
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["budget_id"])
 
 
 def _browser() -> dict[str, Any]:

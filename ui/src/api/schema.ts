@@ -248,6 +248,12 @@ export interface components {
             readonly type: string;
         };
         /**
+         * @description The consequence of a budget that is spent: `warn` shows it and writes an event, `refuse` also
+         *     refuses new sandboxes that would spend it.
+         * @enum {string}
+         */
+        readonly AtLimit: "warn" | "refuse";
+        /**
          * @description An entry of the audit log. `n` counts from 1 in the organization. `hash` is SHA-256 over all
          *     other fields, of which `previous` is the hash of the entry before.
          */
@@ -331,6 +337,59 @@ export interface components {
          * @enum {string}
          */
         readonly Breaker: "closed" | "open" | "half-open";
+        /**
+         * @description A budget of one subject: a person by id, name or email, a sandbox by id or name, an agent by
+         *     name, a consumer as `harness` or `harness/id`. Without `subject` it is the caller's own, or of
+         *     the caller's organization. `amount_micros` are whole millionths of the currency.
+         */
+        readonly BudgetBody: {
+            readonly amount_micros: number;
+            /** @default refuse */
+            readonly at_limit?: components["schemas"]["AtLimit"];
+            /** @default USD */
+            readonly currency?: string;
+            readonly period: components["schemas"]["BudgetPeriod"];
+            readonly scope: components["schemas"]["BudgetScope"];
+            readonly subject?: string | null;
+            /** @default [] */
+            readonly warn_at?: readonly number[];
+        };
+        /** @description Budgets, by scope, subject and period. */
+        readonly BudgetList: {
+            readonly budgets: readonly components["schemas"]["BudgetView"][];
+        };
+        /**
+         * @description The time that a budget's amount is for: all time, or each day or month in UTC.
+         * @enum {string}
+         */
+        readonly BudgetPeriod: "total" | "day" | "month";
+        /**
+         * @description The scope of a budget: what spends it. `person` are the sandboxes of a person, `consumer`
+         *     those made for a harness, or for one session, run or job of it.
+         * @enum {string}
+         */
+        readonly BudgetScope: "organization" | "person" | "agent" | "consumer" | "sandbox";
+        /**
+         * @description A budget, and what is spent of it in its current period, which ends at `ends_at`, null for
+         *     all time. `warned` is the highest percent of `warn_at` that is spent, null where none is.
+         */
+        readonly BudgetView: {
+            readonly amount_micros: number;
+            readonly at_limit: components["schemas"]["AtLimit"];
+            readonly budget_id: string;
+            readonly currency: string;
+            readonly ends_at: string | null;
+            readonly left_micros: number;
+            readonly period: components["schemas"]["BudgetPeriod"];
+            readonly reached: boolean;
+            readonly scope: components["schemas"]["BudgetScope"];
+            readonly set_at: string;
+            readonly set_by: string;
+            readonly spent_micros: number;
+            readonly subject: string;
+            readonly warn_at: readonly number[];
+            readonly warned: number | null;
+        };
         /**
          * @description The capabilities of a backend; `abilities` are optional protocols such as `snapshot`. `gpus`
          *     are the kinds of GPU that a sandbox can have, `images` the kinds of image that it shows (`host`

@@ -36,6 +36,7 @@ from atoll.adapters.storage.overview.meters import (
 from atoll.adapters.storage.overview.sandboxes import SqlOverviewSandboxRows
 from atoll.adapters.storage.overview.search import SqlSearchRows
 from atoll.adapters.storage.overview.usage import SqlUsageRows
+from atoll.adapters.storage.people.budgets import SqlBudgetRows, SqlSpendingRows
 from atoll.adapters.storage.people.identity import (
     SqlCliLoginRows,
     SqlLoginTicketRows,
@@ -138,6 +139,7 @@ def _log(connection: AsyncConnection) -> LogTables:
         meters=SqlMeterRows(connection),
         meter_states=SqlMeterStateRows(connection),
         meter_hosts=SqlMeterHostRows(connection),
+        spending=SqlSpendingRows(connection),
         audit=SqlAuditRows(connection),
         webhooks=SqlWebhookRows(connection),
         webhook_deliveries=SqlWebhookDeliveryRows(connection),
@@ -154,6 +156,7 @@ def _people(connection: AsyncConnection) -> PeopleTables:
         invitations=SqlInvitationRows(connection),
         network_bounds=SqlNetworkBoundRows(connection),
         quotas=SqlQuotaRows(connection),
+        budgets=SqlBudgetRows(connection),
         ssh_keys=SqlSshKeyRows(connection),
         ssh_identities=SqlSshIdentityRows(connection),
         people=SqlPersonRows(connection),

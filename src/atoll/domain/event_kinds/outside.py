@@ -15,6 +15,7 @@ _DELIVERY = _WEBHOOK + " event_id event_stream event_position attempt"
 _DASHBOARD = "dashboard_id name"
 _SSH = "sandbox_id fingerprint from"
 _HOST = "host_id name kind"
+_BUDGET = "org budget_id scope subject"
 
 OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
     define_kind(
@@ -309,6 +310,20 @@ OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
         "An organization bounded the networks of its sandboxes.",
     ),
     define_kind("quota.set", "org member quota", "", "A quota of a member, or (empty) of all."),
+    define_kind("budget.set", _BUDGET + " terms", "", "A budget was set, or its terms changed."),
+    define_kind("budget.removed", _BUDGET, "", "A budget was removed."),
+    define_kind(
+        "budget.warned",
+        _BUDGET + " percent spent_micros amount_micros currency",
+        "",
+        "A percent of a budget at which a warning is due is spent.",
+    ),
+    define_kind(
+        "budget.reached",
+        _BUDGET + " at_limit spent_micros amount_micros currency",
+        "",
+        "All of a budget is spent.",
+    ),
     define_kind("pool.set", "org profile pool", "", "The size of the pool of a profile."),
     define_kind("pool.removed", "org profile", "", "A pool was removed, and what waited in it."),
     define_kind(

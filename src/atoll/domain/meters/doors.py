@@ -23,6 +23,14 @@ def count_request(state: MeterState, event: Event, prices: Pricing) -> MeterStat
     return replace(state, counts=tuple(counts.values()))
 
 
+def money_of(event: Event) -> int | None:
+    """Return the micros that a request cost, and those of what it stands for; None where the door
+    knew no price."""
+    fields = [event.payload.get(name) for name in ("cost_micros", "unrecorded_cost_micros")]
+    known = [each for each in fields if isinstance(each, int) and not isinstance(each, bool)]
+    return sum(min(max(each, 0), MAX_COUNT) for each in known) if known else None
+
+
 def _counts(state: MeterState, event: Event, prices: Pricing) -> Iterator[Count]:
     counted = counts_of(event)
     agent = _name(event, "agent") or state.subject.agent
@@ -34,7 +42,7 @@ def _counts(state: MeterState, event: Event, prices: Pricing) -> Iterator[Count]
             yield Count(kind, agent, "", quantity)
     cached = min(counted.tokens_cached, counted.tokens_in)
     tokens = (counted.tokens_in - cached, counted.tokens_out, cached)
-    money = _money(event)
+    money = money_of(event)
     provider, model = _name(event, "provider"), _name(event, "model")
     rates = [prices.model(provider, model, kind) for kind in TOKENS]
     weights = [
@@ -64,14 +72,6 @@ def _split(money: int, weights: list[int], tokens: tuple[int, ...]) -> list[int 
     largest = max(range(len(parts)), key=lambda place: weights[place])
     parts[largest] += money - sum(parts)
     return [*parts]
-
-
-def _money(event: Event) -> int | None:
-    """Return the micros that a request cost, and those of what it stands for; None where the door
-    knew no price."""
-    fields = [event.payload.get(name) for name in ("cost_micros", "unrecorded_cost_micros")]
-    known = [each for each in fields if isinstance(each, int) and not isinstance(each, bool)]
-    return sum(min(max(each, 0), MAX_COUNT) for each in known) if known else None
 
 
 def _name(event: Event, field: str) -> str:

@@ -37,6 +37,7 @@ from atoll.ports.store.overview.meters import MeterHostRows, MeterRows, MeterSta
 from atoll.ports.store.overview.sandboxes import OverviewSandboxRows
 from atoll.ports.store.overview.search import SearchRows
 from atoll.ports.store.overview.usage import UsageRows
+from atoll.ports.store.people.budgets import BudgetRows, SpendingRows
 from atoll.ports.store.people.identity import (
     CliLoginRows,
     LoginTicketRows,
@@ -179,6 +180,9 @@ class LogTables:
     meter_hosts: MeterHostRows
     """The same of hosts that cost something."""
 
+    spending: SpendingRows
+    """The money that sandboxes spent at models, by day."""
+
     audit: AuditRows
     """The audit log."""
 
@@ -216,6 +220,9 @@ class PeopleTables:
 
     quotas: QuotaRows
     """Quotas."""
+
+    budgets: BudgetRows
+    """Budgets."""
 
     ssh_keys: SshKeyRows
     """Their SSH keys."""

@@ -24,6 +24,7 @@ from atoll.domain.overview.usage import (
 )
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
+from atoll.services.lifecycle.budgets import count_spending
 from atoll.services.repetition import pause, repeat
 
 PAUSE = timedelta(minutes=1)
@@ -64,8 +65,10 @@ class UsageSampling:
             position = await rows.projections.position(COUNTED)
             page = await rows.events.after(position, PAGE, kinds=DOOR_EVENTS)
             await _add(rows, page)
+            streams = await count_spending(self._ground, rows, page)
             whole = len(page) == PAGE
             await rows.projections.set_position(COUNTED, page[-1].position if whole else newest)
+        self._ground.bus.announce(sorted(streams))
         return whole
 
     async def _note(self) -> None:

@@ -53,6 +53,7 @@ from atoll.ports import (
 )
 from atoll.services.contents.disk_returns import DiskReturns
 from atoll.services.ground import Ground
+from atoll.services.lifecycle.budgets import check_budgets
 from atoll.services.lifecycle.pools import take_pooled
 from atoll.services.lifecycle.repeated_creates import digest_of, find_belonging, other_request
 from atoll.services.lifecycle.room import SandboxRoom
@@ -316,6 +317,7 @@ class Admission:
     ) -> Admitted:
         """Insert the sandbox as requested and starting: both events in one transaction."""
         sandbox, route = await self._place(rows, caller, order, held=held)
+        await check_budgets(rows, sandbox, sandbox.created_at)
         if references(sandbox):
             check_secrets(sandbox, await rows.secrets.visible(caller.org_id, caller.id))
         await self._lifecycle_webhooks.begin(rows, sandbox, caller)
@@ -327,10 +329,9 @@ class Admission:
         }
         extra |= request_facts(sandbox, self._settings.default_limits)
         extra |= consumer_facts(caller, sandbox.consumer)
-        if sandbox.seed is not None:
-            extra["seed"] = sandbox.seed
-        if sandbox.parent is not None:
-            extra["parent"] = sandbox.parent
+        for name, origin in (("seed", sandbox.seed), ("parent", sandbox.parent)):
+            if origin is not None:
+                extra[name] = origin
         actor = acting_consumer(caller, sandbox.consumer)
         event = Append("sandbox.requested", None, extra)
         await rows.routes.put(route)

@@ -99,6 +99,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "people/login",
         "people/logout",
         "people/quota",
+        "people/budget",
         "journals/audit",
         "people/token",
         "ssh",

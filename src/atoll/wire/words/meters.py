@@ -1,6 +1,7 @@
-"""Words of meters and prices: kinds of use, their units, and how a quantity is known."""
+"""Words of meters, prices and budgets: kinds of use, their units, and how a quantity is known."""
 
 from enum import StrEnum
+from typing import Final
 
 
 class MeterKind(StrEnum):
@@ -52,3 +53,43 @@ class Basis(StrEnum):
 
     ALLOCATED = "allocated"
     USED = "used"
+
+
+MAX_BUDGETS: Final = 500
+"""The number of budgets of one organization."""
+
+MAX_BUDGET_MICROS: Final = 10**15
+"""The largest amount of a budget. What a program that keeps numbers as doubles reads is exact."""
+
+MAX_WARNINGS: Final = 5
+"""The number of percents at which one budget warns."""
+
+MAX_SUBJECT: Final = 200
+"""The length of a budget's subject."""
+
+
+class BudgetScope(StrEnum):
+    """The scope of a budget: what spends it. `person` are the sandboxes of a person, `consumer`
+    those made for a harness, or for one session, run or job of it."""
+
+    ORGANIZATION = "organization"
+    PERSON = "person"
+    AGENT = "agent"
+    CONSUMER = "consumer"
+    SANDBOX = "sandbox"
+
+
+class BudgetPeriod(StrEnum):
+    """The time that a budget's amount is for: all time, or each day or month in UTC."""
+
+    TOTAL = "total"
+    DAY = "day"
+    MONTH = "month"
+
+
+class AtLimit(StrEnum):
+    """The consequence of a budget that is spent: `warn` shows it and writes an event, `refuse` also
+    refuses new sandboxes that would spend it."""
+
+    WARN = "warn"
+    REFUSE = "refuse"

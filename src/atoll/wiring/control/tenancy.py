@@ -3,6 +3,7 @@
 from atoll.services.application import Identity, Tenancy
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.room import SandboxRoom
+from atoll.services.people.budgets import Budgets
 from atoll.services.people.cli_logins import CliLogins
 from atoll.services.people.departures import Departures
 from atoll.services.people.identity.claimed import ClaimedMemberships
@@ -48,6 +49,7 @@ def build_tenancy(
         ),
         invitations=Invitations(ground, memberships),
         quotas=Quotas(ground, room),
+        budgets=Budgets(ground),
         network_bounds=OrganizationBounds(ground, within.boundary, within.policy_push),
         ownership=Ownership(ground, room, within.sandboxes, policy_push=within.policy_push),
         credentials=credentials,

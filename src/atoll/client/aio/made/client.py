@@ -20,6 +20,7 @@ from atoll.client.aio.made.library.drive import AsyncDrives
 from atoll.client.aio.made.library.kept import AsyncKeptFiles
 from atoll.client.aio.made.library.projects import AsyncProjects
 from atoll.client.aio.made.library.working_trees import AsyncWorkingTrees
+from atoll.client.aio.made.people.budgets import AsyncBudgets
 from atoll.client.aio.made.people.organizations import AsyncOrganizations
 from atoll.client.aio.made.people.shares import AsyncShares
 from atoll.client.aio.made.people.tokens import AsyncTokens
@@ -40,6 +41,7 @@ class MadeNouns:
         self.logins = AsyncAgentLogins(connection)
         self.agents = AsyncAgents(connection)
         self.approvals = AsyncApprovals(connection)
+        self.budgets = AsyncBudgets(connection)
         self.commits = AsyncCommits(connection)
         self.consumers = AsyncConsumers(connection)
         self.desktops = AsyncDesktops(connection)
