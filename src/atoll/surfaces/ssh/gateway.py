@@ -192,24 +192,25 @@ class Gateway:
     async def _serve(self, client: socket.socket, peer: str, target: str | None) -> None:
         """Serve one client until it has logged in, failed to, or was dropped for others."""
         login = asyncio.current_task()
-        if len(self._open) >= MAX_CONNECTIONS or login is None:
-            client.close()
-            return
-        connection = Connection(self, peer, target)
-        try:
+        with client:
+            if len(self._open) >= MAX_CONNECTIONS or login is None:
+                return
+            connection = Connection(self, peer, target)
             with self._silent.hold(_Candidate(client, connection, login.cancel)):
                 await _await_words(client)
             # From here on by the connection itself: to cancel a task that gives the socket away
             # would close its descriptor twice, the second time perhaps another client's.
-            with self._waiting.hold(_Candidate(client, connection, connection.drop)):
-                await asyncssh.run_server(
-                    client, options=self._options, server_factory=lambda: connection
-                )
-        except (OSError, asyncssh.Error, TimeoutError) as error:
-            _log.debug("ssh_login_failed", peer=peer, reason=str(error))
-        finally:
-            if connection.connection is None:
-                client.close()
+            try:
+                with self._waiting.hold(_Candidate(client, connection, connection.drop)):
+                    await asyncssh.run_server(
+                        client, options=self._options, server_factory=lambda: connection
+                    )
+            except (OSError, asyncssh.Error, TimeoutError) as error:
+                _log.debug("ssh_login_failed", peer=peer, reason=str(error))
+            finally:
+                # uvloop's transport closes the descriptor, also that of a client which ended before
+                # the socket was attached: closed here too, it could be another client's by then.
+                client.detach()
 
     async def _watch(self) -> None:
         """End the connections of those who may not stay, and renew what the others may do."""
