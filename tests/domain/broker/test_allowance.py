@@ -1,4 +1,4 @@
-from atoll.domain.broker.allowance import LEAST_RESERVE_MICROS, Allowance, Bounds
+from atoll.domain.broker.allowance import LEAST_RESERVE_MICROS, Allowance, Bounds, LeasedMoney
 
 
 def test_allowance_requests_a_minute_flow_back() -> None:
@@ -49,3 +49,26 @@ def test_allowance_goes_on_with_what_earlier_lives_cost() -> None:
     count.leave("openai", 5_000)
     assert "$0.0200" in str(count.enter("openai", 0.0))
     assert count.spent == {"openai": 20_000}
+
+
+def test_allowance_of_leases_counts_all_models_together_and_refuses_by_name() -> None:
+    count = Allowance(0.0)
+    lease = LeasedMoney("bud_1:1", 3 * LEAST_RESERVE_MICROS, "the budget bud_1 is spent")
+    count.apply(Bounds(leases=(lease,)))
+    assert count.bounds.counts("openai") and not count.bounds.counts("elevenlabs")
+    assert count.enter("openai", 0.0) is None
+    count.leave("openai", 5_000)
+    assert count.enter("anthropic", 0.0) is None
+    count.leave("anthropic", 25_000)
+    assert count.enter("openai", 0.0) == count.enter("gemini", 0.0) == lease.refusal
+    assert count.enter("github.com", 0.0) is None
+    # More of the same lease counts on; another lease begins at nothing.
+    count.apply(Bounds(leases=(LeasedMoney("bud_1:1", 60_000, "spent"),)))
+    assert count.enter("openai", 0.0) is None
+    again = Allowance(0.0, count.spent)
+    again.apply(Bounds(leases=(lease,)))
+    assert again.enter("openai", 0.0) == lease.refusal
+    again.apply(Bounds(leases=(LeasedMoney("bud_1:2", 1, "spent"),)))
+    assert again.enter("openai", 0.0) is None
+    # What is under way is reserved.
+    assert again.enter("openai", 0.0) == "spent"

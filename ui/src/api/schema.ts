@@ -249,7 +249,7 @@ export interface components {
         };
         /**
          * @description The consequence of a budget that is spent: `warn` shows it and writes an event, `refuse` also
-         *     refuses new sandboxes that would spend it.
+         *     refuses new sandboxes and requests to models that would spend it.
          * @enum {string}
          */
         readonly AtLimit: "warn" | "refuse";

@@ -36,7 +36,7 @@ from atoll.adapters.storage.overview.meters import (
 from atoll.adapters.storage.overview.sandboxes import SqlOverviewSandboxRows
 from atoll.adapters.storage.overview.search import SqlSearchRows
 from atoll.adapters.storage.overview.usage import SqlUsageRows
-from atoll.adapters.storage.people.budgets import SqlBudgetRows, SqlSpendingRows
+from atoll.adapters.storage.people.budgets import SqlBudgetRows, SqlLeaseRows, SqlSpendingRows
 from atoll.adapters.storage.people.identity import (
     SqlCliLoginRows,
     SqlLoginTicketRows,
@@ -157,6 +157,7 @@ def _people(connection: AsyncConnection) -> PeopleTables:
         network_bounds=SqlNetworkBoundRows(connection),
         quotas=SqlQuotaRows(connection),
         budgets=SqlBudgetRows(connection),
+        budget_leases=SqlLeaseRows(connection),
         ssh_keys=SqlSshKeyRows(connection),
         ssh_identities=SqlSshIdentityRows(connection),
         people=SqlPersonRows(connection),

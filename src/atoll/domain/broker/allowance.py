@@ -8,20 +8,39 @@ way.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from atoll.domain.broker.price import PRICES
+
 REQUESTS_PER_MINUTE = 3000
 CONCURRENT = 256
 BYTES_PER_HOUR = 64 * 1024**3
 LEAST_RESERVE_MICROS = 10_000
+_LEASED = "lease:"
+"""The beginning of the names under which leases are counted beside providers."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedMoney:
+    """The micros that all models may cost by one lease, and the sentence for a client then."""
+
+    id: str
+    micros: int
+    refusal: str
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The bounds in force; `spend_micros` by provider name, millionths of a US dollar."""
+    """The bounds in force; `spend_micros` by provider name, millionths of a US dollar. `leases` are
+    for all providers whose cost is known together."""
 
     requests_per_minute: int = REQUESTS_PER_MINUTE
     concurrent: int = CONCURRENT
     bytes_per_hour: int = BYTES_PER_HOUR
     spend_micros: Mapping[str, int] = field(default_factory=dict)
+    leases: tuple[LeasedMoney, ...] = ()
+
+    def counts(self, provider: str) -> bool:
+        """Report whether the cost of a provider is bounded."""
+        return provider in self.spend_micros or (provider in PRICES and bool(self.leases))
 
 
 @dataclass(slots=True)
@@ -74,6 +93,9 @@ class Allowance:
         if cap is not None and spending.spent + spending.open * spending.dearest >= cap:
             spent = spending.spent / 1_000_000
             return f"{provider} has cost ${spent:.4f} of the ${cap / 1_000_000:.4f} it may cost"
+        spent_lease = self._find_spent(provider)
+        if spent_lease is not None:
+            return spent_lease.refusal
         self._left -= 1
         self._open += 1
         spending.open += 1
@@ -86,11 +108,26 @@ class Allowance:
         spending.open -= 1
         spending.spent += micros
         spending.dearest = max(spending.dearest, micros)
+        for lease in self.bounds.leases:
+            self._count_leased(lease).spent += micros
 
     def took(self, count: int) -> bool:
         """Count bytes, in either direction. Returns False when the hour's bytes are used up."""
         self._bytes += count
         return self._bytes < self.bounds.bytes_per_hour
+
+    def _find_spent(self, provider: str) -> LeasedMoney | None:
+        """Return the first lease that, less what may be under way, is spent."""
+        if provider not in PRICES:
+            return None
+        reserved = sum(each.open * each.dearest for each in self._spending.values())
+        for lease in self.bounds.leases:
+            if self._count_leased(lease).spent + reserved >= lease.micros:
+                return lease
+        return None
+
+    def _count_leased(self, lease: LeasedMoney) -> _Spending:
+        return self._spending.setdefault(f"{_LEASED}{lease.id}", _Spending())
 
     def _flow(self, now: float) -> None:
         limit = self.bounds.requests_per_minute

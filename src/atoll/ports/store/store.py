@@ -37,7 +37,7 @@ from atoll.ports.store.overview.meters import MeterHostRows, MeterRows, MeterSta
 from atoll.ports.store.overview.sandboxes import OverviewSandboxRows
 from atoll.ports.store.overview.search import SearchRows
 from atoll.ports.store.overview.usage import UsageRows
-from atoll.ports.store.people.budgets import BudgetRows, SpendingRows
+from atoll.ports.store.people.budgets import BudgetRows, LeaseRows, SpendingRows
 from atoll.ports.store.people.identity import (
     CliLoginRows,
     LoginTicketRows,
@@ -223,6 +223,9 @@ class PeopleTables:
 
     budgets: BudgetRows
     """Budgets."""
+
+    budget_leases: LeaseRows
+    """The parts of them that doors may spend."""
 
     ssh_keys: SshKeyRows
     """Their SSH keys."""

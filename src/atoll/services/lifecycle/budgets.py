@@ -10,13 +10,10 @@ from datetime import datetime
 
 from atoll.domain.budgets.budget import (
     Budget,
-    BudgetStanding,
     binds,
     check_left,
-    counted_by,
     day_of,
     period_begin,
-    period_end,
     reader_of,
     stream_of,
 )
@@ -28,9 +25,13 @@ from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
+from atoll.services.lifecycle.leases import count_leased, read_standing
 
 Spent = dict[tuple[Spender, datetime], int]
 """Micros by spender and day."""
+
+Lives = dict[tuple[SandboxId, int, datetime], int]
+"""Micros by sandbox, generation and day."""
 
 
 async def check_budgets(rows: Transaction, sandbox: Sandbox, now: datetime) -> None:
@@ -42,16 +43,27 @@ async def check_budgets(rows: Transaction, sandbox: Sandbox, now: datetime) -> N
     check_left([await read_standing(rows, budget, now) for budget in bound])
 
 
-async def read_standing(rows: Transaction, budget: Budget, now: datetime) -> BudgetStanding:
-    """Return a budget with what is spent of it."""
-    spent = await rows.spending.sum(counted_by(budget, now))
-    return BudgetStanding(budget, spent, period_end(budget.terms.period, now))
-
-
 async def count_spending(ground: Ground, rows: Transaction, events: Iterable[Event]) -> set[str]:
-    """Add what requests cost to the spending of their days, and append the events of the budgets
-    that this warns of. Returns the streams of those."""
+    """Add what requests cost to the spending of their days and to the leases of their doors, and
+    append the events of the budgets that this warns of. Returns the streams of those."""
+    spent, lives = await _sum_costs(rows, events)
+    for (spender, day), micros in spent.items():
+        await rows.spending.add(spender, day, micros)
+    for (sandbox_id, generation, day), micros in lives.items():
+        await count_leased(rows, (sandbox_id, generation), day, micros=micros)
+    now = ground.clock.now()
+    streams: set[str] = set()
+    for org_id in {spender.org_id for spender, _ in spent}:
+        for budget in await rows.budgets.of_organization(org_id):
+            drafts = await _warn(ground, rows, budget, added=_added(budget, spent, now))
+            await rows.events.append(drafts)
+            streams |= {draft.stream for draft in drafts}
+    return streams
+
+
+async def _sum_costs(rows: Transaction, events: Iterable[Event]) -> tuple[Spent, Lives]:
     spent: Spent = defaultdict(int)
+    lives: Lives = defaultdict(int)
     sandboxes: dict[SandboxId, Sandbox | None] = {}
     for event in events:
         micros = money_of(event)
@@ -60,19 +72,13 @@ async def count_spending(ground: Ground, rows: Transaction, events: Iterable[Eve
         name = SandboxId(event.stream.removeprefix(SANDBOX_STREAMS))
         if name not in sandboxes:
             sandboxes[name] = await rows.sandboxes.get(name)
-        sandbox = sandboxes[name]
+        sandbox, generation = sandboxes[name], event.payload.get("generation")
         if sandbox is not None:
             spent[spender_of(sandbox), day_of(event.at)] += micros
-    now = ground.clock.now()
-    for (spender, day), micros in spent.items():
-        await rows.spending.add(spender, day, micros)
-    streams: set[str] = set()
-    for org_id in {spender.org_id for spender, _ in spent}:
-        for budget in await rows.budgets.of_organization(org_id):
-            drafts = await _warn(ground, rows, budget, added=_added(budget, spent, now))
-            await rows.events.append(drafts)
-            streams |= {draft.stream for draft in drafts}
-    return streams
+            lives[name, generation if isinstance(generation, int) else 1, day_of(event.at)] += (
+                micros
+            )
+    return spent, lives
 
 
 def _added(budget: Budget, spent: Spent, now: datetime) -> int:

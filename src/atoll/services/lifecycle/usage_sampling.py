@@ -25,6 +25,7 @@ from atoll.domain.overview.usage import (
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.budgets import count_spending
+from atoll.services.lifecycle.leases import settle_leases
 from atoll.services.repetition import pause, repeat
 
 PAUSE = timedelta(minutes=1)
@@ -67,6 +68,8 @@ class UsageSampling:
             await _add(rows, page)
             streams = await count_spending(self._ground, rows, page)
             whole = len(page) == PAGE
+            if not whole:
+                await settle_leases(rows, self._ground.clock.now())
             await rows.projections.set_position(COUNTED, page[-1].position if whole else newest)
         self._ground.bus.announce(sorted(streams))
         return whole

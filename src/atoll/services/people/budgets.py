@@ -20,9 +20,11 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.sandboxes.sandbox import Sandbox
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
-from atoll.services.lifecycle.budgets import draft_budget_event, read_standing
+from atoll.services.lifecycle.budgets import draft_budget_event
+from atoll.services.lifecycle.leases import read_standing
 from atoll.services.people.rosters import one_member
 from atoll.services.people.tokens import is_bound
+from atoll.services.policies.policy_push import PolicyPush
 from atoll.wire.words.meters import MAX_BUDGETS, BudgetScope
 
 
@@ -30,8 +32,9 @@ class Budgets:
     """Use cases on budgets. One that the caller may not see is `NotFound`, like one that is
     missing. Who is bound to a sandbox sees and sets none."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: Ground, policy_push: PolicyPush) -> None:
         self._ground = ground
+        self._policy_push = policy_push
 
     async def list(self, caller: Principal) -> list[BudgetStanding]:
         """Return the budgets that the caller sees: administrators those of the organization,
@@ -83,6 +86,7 @@ class Budgets:
             await self._note(rows, caller, budget, "budget.set", terms=spelled)
             standing = await read_standing(rows, budget, budget.set_at)
         ground.bus.announce((stream_of(budget),))
+        await self._policy_push.push_changes(budget.org_id, None)
         return standing
 
     async def remove(self, caller: Principal, budget_id: str) -> None:
@@ -98,8 +102,10 @@ class Budgets:
             if not may_change(caller, budget.subject, budget):
                 raise Forbidden("an administrator set this budget: ask one")
             await rows.budgets.remove(budget.id)
+            await rows.budget_leases.drop(budget.id)
             await self._note(rows, caller, budget, "budget.removed")
         self._ground.bus.announce((stream_of(budget),))
+        await self._policy_push.push_changes(budget.org_id, None)
 
     async def _note(
         self, rows: Transaction, caller: Principal, budget: Budget, kind: str, **more: Json

@@ -25,6 +25,7 @@ from atoll.domain.sandboxes.stimulus import Exposed
 from atoll.domain.secrets.secret import ScopeSubject, Secret, applicable_secrets, bound_to
 from atoll.ports import Kept, RuntimeClient, Transaction, Vault
 from atoll.services.ground import Ground
+from atoll.services.lifecycle.leases import grant_leases
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.policies.environments import (
     agent_environments,
@@ -186,10 +187,9 @@ class Policies:
         opened = self._open_secrets(sandbox, entries, reaches)
         mine = _select_narrowest(opened, sandbox)
         settings, access = self._settings, await self._access(sandbox)
-        own, env = own_agent(sandbox), environment_of(sandbox, mine, access.api, lent)
         policy = Policy(
             revision=revision,
-            providers=_providers(mine, lent, own),
+            providers=_providers(mine, lent, own_agent(sandbox)),
             customs=tuple(
                 custom_secret(entry) for entry in mine if has_purpose(entry, Purpose.CUSTOM)
             ),
@@ -199,7 +199,7 @@ class Policies:
             limits=settings.limits(sandbox.share),
             commands=_commands_of(sandbox),
             remotes=tuple(git_remote(entry) for entry in mine if has_purpose(entry, Purpose.GIT)),
-            env=env,
+            env=environment_of(sandbox, mine, access.api, lent),
             agent_env=agent_environments(sandbox, lent),
             record=sandbox.profile.recording is Recording.ALWAYS,
             dev=settings.allow_loopback_remotes,
@@ -207,6 +207,7 @@ class Policies:
             logins=tuple(login for login in lent if isinstance(login, LoginToken)),
             tools=access.tools,
             shade=shade,
+            leases=await grant_leases(self._ground, sandbox),
         )
         shown = tuple(login for login in lent if isinstance(login, ExposedLogin))
         renew_at = None if access == InsideAccess() else self._ground.clock.now() + RENEWED_AFTER

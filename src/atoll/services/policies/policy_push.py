@@ -74,6 +74,10 @@ class PolicyPush:
         """Send later policies in any case: another process may have sent one."""
         self._policies.adopt(sandbox)
 
+    def renew(self, sandboxes: Iterable[SandboxId]) -> None:
+        """Have `run` send the policies of these sandboxes anew."""
+        self._due.update(sandboxes)
+
     async def push_changes(self, org_id: OrgId, owner: PrincipalId | None) -> None:
         """Push after a change of this owner (None: of the whole organization)."""
         self._policies.note_change()

@@ -14,6 +14,7 @@ from atoll.services.journals.pruning import EventPruning
 from atoll.services.lifecycle.projections import Projections
 from atoll.services.lifecycle.usage_sampling import UsageSampling
 from atoll.services.logins.upkeep import LoginServices
+from atoll.services.policies.leases import Leases
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.metadata import Metadata
@@ -45,6 +46,7 @@ class Background:
     backend_watch: BackendWatch
     replica_watch: ReplicaWatch
     policy_push: PolicyPush
+    leases: Leases
     journal_poll: JournalPoll
     projections: Projections
     usage: UsageSampling
@@ -84,6 +86,7 @@ class Background:
                 tasks.create_task(self.reconciler.perform_owed())
                 tasks.create_task(self.remote_maintenance.serve())
             tasks.create_task(self.policy_push.run())
+            tasks.create_task(self.leases.run())
             tasks.create_task(self.journal_poll.run(tasks))
             tasks.create_task(self.projections.run())
             tasks.create_task(self.usage.run())

@@ -138,6 +138,16 @@ class DoorLimits(_Message, frozen=True, kw_only=True):
     no_fetch: tuple[Word, ...] = ()
 
 
+class MoneyLease(_Message, frozen=True, kw_only=True):
+    """A part of a budget that this sandbox's models may cost, in millionths of a US dollar, counted
+    from the beginning of the lease. Its id stays while it grows. `refusal` is the sentence for a
+    client once it is spent."""
+
+    lease_id: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+    micros: Annotated[int, msgspec.Meta(ge=0)]
+    refusal: Annotated[str, msgspec.Meta(max_length=1000)]
+
+
 class Commands(_Message, frozen=True, kw_only=True):
     """Safety layers 3 and 4: exact argv that `sudo` may run, and what needs a person's approval."""
 
@@ -197,6 +207,7 @@ class Policy(_Message, frozen=True, kw_only=True, omit_defaults=True):
     logins: tuple[LoginToken, ...] = ()
     tools: ToolAccess | None = None
     shade: Shade | None = None
+    leases: tuple[MoneyLease, ...] = ()
 
 
 class PolicyView(msgspec.Struct, frozen=True):

@@ -89,7 +89,7 @@ class BudgetPeriod(StrEnum):
 
 class AtLimit(StrEnum):
     """The consequence of a budget that is spent: `warn` shows it and writes an event, `refuse` also
-    refuses new sandboxes that would spend it."""
+    refuses new sandboxes and requests to models that would spend it."""
 
     WARN = "warn"
     REFUSE = "refuse"

@@ -49,7 +49,7 @@ def build_tenancy(
         ),
         invitations=Invitations(ground, memberships),
         quotas=Quotas(ground, room),
-        budgets=Budgets(ground),
+        budgets=Budgets(ground, within.policy_push),
         network_bounds=OrganizationBounds(ground, within.boundary, within.policy_push),
         ownership=Ownership(ground, room, within.sandboxes, policy_push=within.policy_push),
         credentials=credentials,

@@ -12,6 +12,7 @@ from atoll.domain.budgets.budget import BudgetId
 from atoll.domain.event import EventDraft, Json, sandbox_stream
 from atoll.domain.ids import PERSONAL_ORG, EventId, PrincipalId, SandboxId
 from atoll.domain.people.principal import SYSTEM
+from atoll.services.lifecycle.leases import SETTLED_AFTER, settle_leases
 from atoll.services.lifecycle.usage_sampling import UsageSampling
 from atoll.surfaces.cli.entry import run
 from atoll.wire.words.meters import MAX_BUDGET_MICROS, MAX_BUDGETS
@@ -91,6 +92,77 @@ async def test_spent_budget_refuses_new_sandboxes_and_names_itself(atoll: World)
     assert (raised["budget_id"], raised["left_micros"]) == (budget["budget_id"], 1)
     await make(team, name="three")
     assert len((await team.call(None, "GET", PATH)).json()["budgets"]) == 1
+
+
+def leases_sent(atoll: World) -> list[tuple[str, int, str]]:
+    """The leases of the policy that the runtime was sent last."""
+    bodies = [body for _, path, _, body in atoll.runtime.asked if path == "/policy" and body]
+    sent = json.loads(bodies[-1]).get("leases", []) if bodies else []
+    return [(each["lease_id"], each["micros"], each["refusal"]) for each in sent]
+
+
+def every_lease(atoll: World) -> list[tuple[str, int, str]]:
+    """The leases that runtimes were sent, in their order."""
+    bodies = [body for _, path, _, body in atoll.runtime.asked if path == "/policy" and body]
+    leases = [each for body in bodies for each in json.loads(body).get("leases", [])]
+    return [(each["lease_id"], each["micros"], each["refusal"]) for each in leases]
+
+
+async def test_doors_are_leased_parts_of_a_budget_and_hear_when_it_is_spent(atoll: World) -> None:
+    team = Team(atoll)
+    box = await make(team, name="one")
+    look = atoll.services.background.leases.look
+    budget = await set_budget(team, None, terms(1_000_000))
+    ((lease, micros, refusal),) = leases_sent(atoll)
+    assert (lease, micros) == (f"{budget['budget_id']}:total:{box}:1", 250_000)
+    assert "its part of the budget" in refusal
+    await spend(atoll, box, 100_000)
+    assert await look() == set(), "more than half of it is left"
+    await spend(atoll, box, 50_000)
+    assert await look() == {box}
+    push = atoll.services.background.policy_push
+    await push.push_changes(PERSONAL_ORG, None)
+    assert [micros for _, micros, _ in leases_sent(atoll)] == [362_500]
+    assert await look() == set()
+    # What it did not report is not given to anybody: 212,500 are leased, 637,500 left.
+    other = await make(team, name="two")
+    assert {lease.split(":")[2]: micros for lease, micros, _ in leases_sent(atoll)} == {
+        other: 159_375
+    }
+    await spend(atoll, box, 850_000)
+    assert box in await look()
+    await push.push_changes(PERSONAL_ORG, None)
+    said = {lease.split(":")[2]: text for lease, _, text in every_lease(atoll)}
+    assert "$1.00 of $1.00 (total)" in said[box]
+    assert await look() == set(), "it is told once"
+    assert (await team.call(None, "DELETE", f"{PATH}/{budget['budget_id']}")).is_success
+    assert leases_sent(atoll) == []
+
+
+async def test_budget_that_only_warns_leases_nothing(atoll: World) -> None:
+    team = Team(atoll)
+    box = await make(team, name="one")
+    await set_budget(team, None, terms(1, at_limit="warn"))
+    await spend(atoll, box, 10)
+    assert await atoll.services.background.leases.look() == set()
+    assert leases_sent(atoll) == []
+    async with atoll.ground.store.read() as rows:
+        assert await rows.budget_leases.of_sandbox(SandboxId(box)) == []
+
+
+async def test_ended_sandbox_returns_what_it_did_not_spend(atoll: World) -> None:
+    team = Team(atoll)
+    box = await make(team, name="one")
+    await set_budget(team, None, terms(1_000_000))
+    await spend(atoll, box, 10)
+    assert (await team.call(None, "POST", f"/v1/sandboxes/{box}/stop?wait=true")).is_success
+    async with atoll.ground.store.begin() as rows:
+        await settle_leases(rows, atoll.clock.now())
+        assert len(await rows.budget_leases.outstanding()) == 1, "its journal may not be read yet"
+        await settle_leases(rows, atoll.clock.now() + SETTLED_AFTER)
+        assert await rows.budget_leases.outstanding() == []
+        (lease,) = await rows.budget_leases.of_sandbox(SandboxId(box))
+    assert (lease.granted, lease.spent) == (10, 10)
 
 
 async def test_without_a_budget_all_is_counted_and_nothing_refused(atoll: World) -> None:

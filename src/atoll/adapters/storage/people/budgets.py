@@ -8,6 +8,7 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Index,
+    Integer,
     PrimaryKeyConstraint,
     Table,
     Text,
@@ -23,9 +24,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.columns import metadata, storable, to_us
 from atoll.adapters.storage.records import RecordTable, SqlRecords
 from atoll.domain.budgets.budget import Budget, BudgetId
+from atoll.domain.budgets.lease import BudgetLease, LeaseId
 from atoll.domain.budgets.spender import Spender, SpendingFilter
-from atoll.domain.ids import OrgId
-from atoll.ports.store.people.budgets import BudgetRows, SpendingRows
+from atoll.domain.ids import OrgId, SandboxId
+from atoll.ports.store.people.budgets import BudgetRows, LeaseRows, SpendingRows
 
 budgets = Table(
     "budgets",
@@ -37,6 +39,20 @@ budgets = Table(
     Column("period", Text, nullable=False),
     Column("body", Text, nullable=False),
     UniqueConstraint("org_id", "scope", "subject", "period"),
+)
+
+budget_leases = Table(
+    "budget_leases",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("org_id", Text, nullable=False),
+    Column("budget_id", Text, nullable=False),
+    Column("sandbox_id", Text, nullable=False),
+    Column("outstanding", Integer, nullable=False),
+    Column("body", Text, nullable=False),
+    Index("budget_leases_by_budget", "budget_id"),
+    Index("budget_leases_by_sandbox", "sandbox_id"),
+    Index("budget_leases_outstanding", "outstanding"),
 )
 
 _NAMES = ("sandbox_id", "owner", "agent", "consumer")
@@ -73,6 +89,43 @@ class SqlBudgetRows(SqlRecords[Budget, BudgetId], BudgetRows):
     async def of_organization(self, org_id: OrgId) -> list[Budget]:
         """See the port."""
         return await self._all(budgets.c.org_id == org_id)
+
+    async def everything(self) -> list[Budget]:
+        """See the port."""
+        return await self._all()
+
+
+class SqlLeaseRows(SqlRecords[BudgetLease, LeaseId], LeaseRows):
+    """The `ports.store.people.budgets.LeaseRows` on one connection."""
+
+    records = RecordTable(
+        budget_leases,
+        BudgetLease,
+        lambda lease: {
+            "id": lease.id,
+            "org_id": lease.org_id,
+            "budget_id": lease.budget_id,
+            "sandbox_id": lease.sandbox_id,
+            "outstanding": int(lease.outstanding > 0),
+        },
+        order=(budget_leases.c.id,),
+    )
+
+    async def of_budget(self, budget_id: BudgetId) -> list[BudgetLease]:
+        """See the port."""
+        return await self._all(budget_leases.c.budget_id == budget_id)
+
+    async def of_sandbox(self, sandbox_id: SandboxId) -> list[BudgetLease]:
+        """See the port."""
+        return await self._all(budget_leases.c.sandbox_id == sandbox_id)
+
+    async def outstanding(self) -> list[BudgetLease]:
+        """See the port."""
+        return await self._all(budget_leases.c.outstanding == 1)
+
+    async def drop(self, budget_id: BudgetId) -> None:
+        """See the port."""
+        await self._delete(budget_leases.c.budget_id == budget_id)
 
 
 class SqlSpendingRows(SpendingRows):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
-from atoll.domain.broker.allowance import Allowance, Bounds
+from atoll.domain.broker.allowance import Allowance, Bounds, LeasedMoney
 from atoll.domain.broker.control_plane import TOOLS
 from atoll.domain.broker.passage import OwnAnswer, Refusal
 from atoll.domain.broker.provider import Upstream
@@ -37,7 +37,7 @@ from atoll.runtime.doors.broker.upstream_connections import AddressRefused, Upst
 from atoll.runtime.doors.listener.connection_limit import Door, serve
 from atoll.runtime.policy.policy import StandingPolicy
 from atoll.runtime.tasks import Tasks
-from atoll.wire.contract.policy import DoorLimits, Policy
+from atoll.wire.contract.policy import Policy
 from atoll.wire.git.receive_pack import NOTHING_HELD, HeldRefs, Update
 
 SWEEP_SECONDS = 2.0
@@ -93,7 +93,7 @@ class Broker:
     def apply(self, policy: Policy) -> None:
         """Apply a new policy. Exchanges whose credential it no longer grants are ended."""
         self._routes = RouteTable(read_credentials(self._parts.floor, policy, self._parts.places))
-        self._allowance.apply(_read_bounds(policy.limits))
+        self._allowance.apply(_read_bounds(policy))
         self._connections.close()
         self._cut_ungranted()
         for exchange in self._renewals.take_renewed(self._routes.credentials.logins):
@@ -171,7 +171,7 @@ class Broker:
         call = exchange.call
         meter(exchange)
         self._allowance.leave(call.service, call.cost_micros or 0)
-        if call.cost_micros and call.service in self._allowance.bounds.spend_micros:
+        if call.cost_micros and self._allowance.bounds.counts(call.service):
             # Under a cap no amount may be lost, even if this process is killed.
             self._spending.keep(self._allowance.spent)
         self._call_audit.record(call)
@@ -224,7 +224,7 @@ class Broker:
 
     def _admit(self, route: BrokerRoute, call: BrokerCall) -> Refusal | None:
         call.step = "admit"
-        if route.passage.websocket and call.service in self._allowance.bounds.spend_micros:
+        if route.passage.websocket and self._allowance.bounds.counts(call.service):
             message = (
                 f"what a WebSocket costs cannot be counted, and {call.service} has a money cap"
             )
@@ -301,11 +301,14 @@ def _not_renewed(exchange: Exchange) -> Refusal:
     return Refusal(401, "login_not_renewed", message)
 
 
-def _read_bounds(limits: DoorLimits) -> Bounds:
-    usual = Bounds()
+def _read_bounds(policy: Policy) -> Bounds:
+    usual, limits = Bounds(), policy.limits
     return Bounds(
         requests_per_minute=limits.requests_per_minute or usual.requests_per_minute,
         concurrent=limits.concurrent or usual.concurrent,
         bytes_per_hour=limits.bytes_per_hour or usual.bytes_per_hour,
         spend_micros=dict(limits.spend_micros),
+        leases=tuple(
+            LeasedMoney(lease.lease_id, lease.micros, lease.refusal) for lease in policy.leases
+        ),
     )

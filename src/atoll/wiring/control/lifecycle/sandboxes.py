@@ -28,6 +28,7 @@ from atoll.services.lifecycle.usage_sampling import UsageSampling
 from atoll.services.lifecycle.waits import SandboxWaits
 from atoll.services.logins.lent import ExposureRules, LentLogins
 from atoll.services.logins.upkeep import LoginServices
+from atoll.services.policies.leases import Leases
 from atoll.services.policies.network_boundary import NetworkBoundary, Registries
 from atoll.services.policies.policies import Policies
 from atoll.services.policies.policy_push import PolicyPush
@@ -318,6 +319,7 @@ def build_background(
         watch,
         build_replica_watch(ground, cycle, reconciler, queue=queue),
         cycle.policy_push,
+        Leases(ground, cycle.policy_push),
         build_journal_poll(ground, cycle),
         cycle.projections,
         UsageSampling(ground),

@@ -4,10 +4,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 from atoll.domain.budgets.budget import Budget, BudgetId, BudgetSubject, BudgetTerms, day_of
+from atoll.domain.budgets.lease import LeaseId, open_lease
 from atoll.domain.budgets.spender import Spender, SpendingFilter
 from atoll.domain.ids import PERSONAL_ORG, OrgId, SandboxId
 from atoll.ports import Store
-from atoll.testing.samples import NOW, OTHER, OWNER
+from atoll.testing.samples import NOW, OTHER, OWNER, sandbox
 from atoll.wire.words.meters import AtLimit, BudgetPeriod, BudgetScope
 
 ELSE = OrgId("else")
@@ -42,6 +43,28 @@ async def check_budgets_are_kept_by_organization_and_key(store: Store) -> None:
     async with store.read() as rows:
         assert await rows.budgets.get(BudgetId("bud_2")) is None
         assert len(await rows.budgets.of_organization(ELSE)) == 1
+        assert {each.org_id for each in await rows.budgets.everything()} == {PERSONAL_ORG, ELSE}
+
+
+async def check_leases_are_found_by_budget_sandbox_and_what_is_outstanding(store: Store) -> None:
+    first = open_lease(OWN, sandbox("one", number=1), NOW)
+    second = replace(open_lease(OWN, sandbox("two", number=2), NOW), granted=LARGE)
+    other = replace(first, id=LeaseId("other"), budget_id=BudgetId("bud_2"))
+    async with store.begin() as rows:
+        for lease in (first, second, other):
+            await rows.budget_leases.put(lease)
+        assert await rows.budget_leases.of_budget(OWN.id) == sorted(
+            (first, second), key=lambda lease: lease.id
+        )
+        assert len(await rows.budget_leases.of_sandbox(first.sandbox_id)) == 2
+        assert await rows.budget_leases.outstanding() == [second]
+        await rows.budget_leases.put(replace(second, spent=LARGE))
+        assert await rows.budget_leases.outstanding() == []
+        assert await rows.budget_leases.get(second.id) == replace(second, spent=LARGE)
+        await rows.budget_leases.drop(OWN.id)
+    async with store.read() as rows:
+        assert await rows.budget_leases.of_budget(OWN.id) == []
+        assert await rows.budget_leases.of_sandbox(first.sandbox_id) == [other]
 
 
 async def check_spending_is_summed_by_what_is_wanted(store: Store) -> None:
