@@ -1,4 +1,4 @@
-"""The gateway closes the descriptor of each client exactly once."""
+"""Descriptors of clients are closed exactly once, and what a client sent counts at once."""
 
 import asyncio
 import gc
@@ -8,15 +8,18 @@ import struct
 import warnings
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import asyncssh
 import pytest
 import uvloop
 
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
+from atoll.surfaces.ssh.connection import Connection
 from atoll.surfaces.ssh.control_plane import ControlPlane
-from atoll.surfaces.ssh.gateway import Gateway
+from atoll.surfaces.ssh.gateway import Gateway, _Candidate
 from atoll.surfaces.ssh.reports import Reporter
+from atoll.surfaces.ssh.tries import Progress
 from atoll.wire.contract.ssh import Identity
 
 EARLY_ENDERS = 60
@@ -90,3 +93,25 @@ def test_number_of_a_descriptor_that_the_transport_closed_is_left_to_others(
         gc.collect()
         os.fstat(others[0])
     os.close(others[0])
+
+
+@pytest.mark.parametrize(
+    ("beginning", "progress"),
+    [
+        (b"SSH-2.0-OpenSSH_9.2\r\n", Progress.GREETED),
+        (b"SSH-2.0-Ope", Progress.CONNECTED),
+        (b"HTTP/1.1 200\r\n", Progress.CONNECTED),
+    ],
+)
+@pytest.mark.parametrize("made", [False, True])
+def test_version_that_nobody_read_yet_counts(
+    beginning: bytes, progress: Progress, made: bool
+) -> None:
+    """Else who speaks is dropped for others, between the making of a connection and its read."""
+    connection = Connection(Mock(), "203.0.113.9", None)
+    if made:
+        connection.connection_made(Mock(get_extra_info=Mock(return_value=None)))
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(beginning)
+        assert _Candidate(theirs, connection, theirs.close).progress is progress

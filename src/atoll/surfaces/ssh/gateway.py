@@ -80,9 +80,10 @@ class _Candidate:
     @property
     def progress(self) -> Progress:
         """Progress on its way in; what it sent counts before anybody reads it."""
-        if self.connection.connection is None and _greets(self.client):
+        progress = self.connection.progress
+        if progress is Progress.CONNECTED and _greets(self.client):
             return Progress.GREETED
-        return self.connection.progress
+        return progress
 
     def drop(self) -> None:
         """End it."""
