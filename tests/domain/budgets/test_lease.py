@@ -74,7 +74,20 @@ def test_leases_of_another_period_take_nothing_away() -> None:
     standing = BudgetStanding(SHARED, 0, None)
     assert leasable(standing, [lease], None) == 999_990
     assert leasable(standing, [replace(lease, since=NOW)], None) == 1_000_000
-    assert leasable(BudgetStanding(SHARED, 999_995, None), [lease], None) == 0
+    assert leasable(BudgetStanding(SHARED, 999_995, None), [lease], None) == -5
+
+
+def test_lowered_budget_shortens_leases_and_takes_no_spending_back() -> None:
+    lease = replace(open_lease(SHARED, BOX, NOW), granted=100, spent=30)
+    assert is_due(lease, SHARED, -20) and not is_due(lease, SHARED, 0)
+    shorter = renew(lease, SHARED, -20)
+    assert (shorter.granted, shorter.final) == (80, False)
+    spent = renew(lease, SHARED, -500)
+    assert (spent.granted, spent.outstanding, spent.final) == (30, 0, True)
+    assert not is_due(spent, SHARED, -430)
+    # An answer that cost more than its lease is spent, and shortens the others.
+    over = renew(replace(lease, spent=140), SHARED, -40)
+    assert (over.granted, over.outstanding) == (140, 0)
 
 
 class _Fleet:
@@ -151,8 +164,7 @@ def test_many_doors_never_spend_one_budget_many_times(
     lives = 4 + sum(act == "lose" for act, _, _ in acts)
     assert fleet.truth <= amount + lives * fleet.dearest
     leased = sum(lease.outstanding for lease in fleet.leases.values())
-    over = sum(max(0, lease.spent - lease.granted) for lease in fleet.leases.values())
-    assert fleet.spent + leased <= amount + over
+    assert fleet.spent + leased <= max(amount, fleet.spent) + lives * fleet.dearest
 
 
 def test_doors_spend_all_that_there_is_and_then_no_more() -> None:

@@ -1,8 +1,8 @@
 """Leases of money: the parts of a budget that the doors of single sandboxes may spend.
 
 A door spends what it was leased and no more, also while no control plane is there. What is leased
-and not yet reported as spent counts as spent, so many doors never spend one budget many times. A
-lease is never taken back from a door that may still spend it. Pure.
+and not yet reported as spent counts as spent, so many doors never spend one budget many times.
+Where a budget is lowered, the leases of doors that can be reached are shortened. Pure.
 """
 
 from collections.abc import Iterable
@@ -27,8 +27,8 @@ SHARE: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class BudgetLease:
-    """A lease of one generation of a sandbox, for the period that began at `since`. `granted` and
-    `spent` only grow; `final` is set once its door knows that nothing is left."""
+    """A lease of one generation of a sandbox, for the period that began at `since`. `final`
+    is set once its door knows that nothing is left."""
 
     id: LeaseId
     budget_id: BudgetId
@@ -63,25 +63,29 @@ def open_lease(budget: Budget, sandbox: Sandbox, now: datetime) -> BudgetLease:
 def leasable(
     standing: BudgetStanding, leases: Iterable[BudgetLease], since: datetime | None
 ) -> int:
-    """Return the micros of a budget that are neither spent nor leased in the period since."""
+    """Return the micros of a budget that are neither spent nor leased in the period since. It is
+    negative where a budget was lowered, or an answer cost more than its lease."""
     leased = sum(lease.outstanding for lease in leases if lease.since == since)
-    return max(0, standing.left_micros - leased)
+    return standing.budget.terms.amount_micros - standing.spent_micros - leased
 
 
 def renew(lease: BudgetLease, budget: Budget, left: int) -> BudgetLease:
-    """Return a lease with more of what is left; a budget of one sandbox is leased whole."""
-    grown = lease.spent + _target(lease, budget, left)
-    granted = max(lease.granted, grown)
-    lease = replace(lease, granted=granted)
-    return replace(lease, final=lease.outstanding == 0)
+    """Return a lease with more of what is left, or with less where too much is leased. A budget of
+    one sandbox is leased whole."""
+    outstanding = max(0, lease.outstanding + left)
+    if left >= 0:
+        outstanding = max(lease.outstanding, _target(lease, budget, left))
+    return replace(lease, granted=lease.spent + outstanding, final=outstanding == 0)
 
 
 def is_due(lease: BudgetLease, budget: Budget, left: int) -> bool:
     """Report whether a door has to be sent its lease again: half of it is spent and there is more,
-    or nothing is left and it does not know."""
-    if not left:
-        return not lease.outstanding and not lease.final
-    return lease.outstanding * 2 < _target(lease, budget, left)
+    too much is leased, or nothing is left and it does not know."""
+    if left > 0:
+        return lease.outstanding * 2 < _target(lease, budget, left)
+    if lease.outstanding:
+        return left < 0
+    return not lease.final
 
 
 def is_settled(lease: BudgetLease, sandbox: Sandbox | None) -> bool:

@@ -139,6 +139,18 @@ async def test_doors_are_leased_parts_of_a_budget_and_hear_when_it_is_spent(atol
     assert leases_sent(atoll) == []
 
 
+async def test_lowered_budget_shortens_the_leases_of_doors(atoll: World) -> None:
+    team = Team(atoll)
+    box = await make(team, name="one")
+    await set_budget(team, None, terms(1_000_000))
+    await spend(atoll, box, 1000)
+    await set_budget(team, None, terms(5000))
+    assert [micros for _, micros, _ in leases_sent(atoll)] == [5000]
+    await set_budget(team, None, terms(0))
+    ((_, micros, refusal),) = leases_sent(atoll)
+    assert (micros, "$0.001 of $0.00" in refusal) == (1000, True), refusal
+
+
 async def test_budget_that_only_warns_leases_nothing(atoll: World) -> None:
     team = Team(atoll)
     box = await make(team, name="one")
