@@ -185,14 +185,19 @@ class Connection(asyncssh.SSHServer):
         """Connect to a port of the sandbox's own loopback, and to nothing else."""
         del orig_host, orig_port
         self._count_channel()
+        session = open_port(self._login, dest_host, dest_port, self._uncount)
         self.gateway.report(self, "ssh.forwarded", to=f"{dest_host[:100]}:{dest_port}")
-        return open_port(self._login, dest_host, dest_port, self._uncount)
+        return session
 
     def unix_connection_requested(self, dest_path: str) -> Any:
         """Connect to a socket in the sandbox's workspace or home."""
         self._count_channel()
-        self.gateway.report(self, "ssh.forwarded", to=dest_path[:200])
-        return open_socket(self._login, dest_path, self._uncount)
+        return self._open_socket(dest_path)
+
+    async def _open_socket(self, path: str) -> Any:
+        session = await open_socket(self._login, path, self._uncount)
+        self.gateway.report(self, "ssh.forwarded", to=path[:200])
+        return session
 
     @property
     def _login(self) -> Login:
