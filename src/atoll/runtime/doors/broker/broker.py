@@ -136,6 +136,7 @@ class Broker:
             client.drop()
         self._connections.close()
         self._spending.keep(self._allowance.spent)
+        self._spending.close()
         self._call_audit.settle(last=True)
 
     def hold(self, exchange: Exchange, push: RefusedPush) -> None:

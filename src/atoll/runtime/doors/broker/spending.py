@@ -1,10 +1,13 @@
 """The amounts that one sandbox spent at model providers, stored beside its journal.
 
 They outlive a restart, because a cap that a restart resets would not hold. There is no fsync: the
-file survives the process, not the host. `domain.broker.allowance` decides on the caps.
+file survives the process, not the host. Amounts change with every answer, so a file of one page is
+written in place: the kernel writes a page whole, even if this process is killed.
+`domain.broker.allowance` decides on the caps.
 """
 
 import logging
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,6 +17,8 @@ from atoll.wire.http.unreadable import UNREADABLE
 
 log = logging.getLogger("atoll.runtime")
 
+PAGE_BYTES = 4096
+
 
 class Spending:
     """Millionths of a US dollar by provider, in one file that one process writes. With `path` None
@@ -22,6 +27,7 @@ class Spending:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._kept: dict[str, int] = {} if path is None else _read(path)
+        self._file: int | None = None
 
     @property
     def kept(self) -> Mapping[str, int]:
@@ -33,13 +39,31 @@ class Spending:
         now = {name: micros for name, micros in spent.items() if micros}
         if self._path is None or now == self._kept:
             return
-        fresh = self._path.with_name(self._path.name + ".new")
+        page = msgspec.json.encode(now).ljust(PAGE_BYTES)
         try:
-            fresh.write_bytes(msgspec.json.encode(now))
-            fresh.replace(self._path)
+            if self._file is not None and len(page) == PAGE_BYTES:
+                os.pwrite(self._file, page, 0)
+            else:
+                self._replace(self._path, page)
             self._kept = now
         except OSError as error:
             log.error("what was spent could not be kept in %s: %s", self._path, error)
+
+    def close(self) -> None:
+        """Close the file. The next amounts are written to a new one."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _replace(self, path: Path, text: bytes) -> None:
+        """Write a new file in the place of the old one. Only one of a page is kept open: a larger
+        one would be cut short where the process is killed meanwhile."""
+        self.close()
+        fresh = path.with_name(path.name + ".new")
+        fresh.write_bytes(text)
+        fresh.replace(path)
+        if len(text) == PAGE_BYTES:
+            self._file = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
 
 
 def _read(path: Path) -> dict[str, int]:
