@@ -1,7 +1,8 @@
 /* `init dial -- PORT`: a connection to a port of this sandbox's loopback, by standard input and
  * output. The end of input is passed on; the end of the connection is the end of this.
- * `init socket -- PATH`: the same to a socket beneath the root; a byte that comes first on standard
- * output says that it is connected. */
+ * `init port -- PORT`: the same, and a byte that comes first on standard output says that it is
+ * connected.
+ * `init socket -- PATH`: as `port`, to a socket beneath the root. */
 #define _GNU_SOURCE
 #include "init.h"
 #include "tree.h"
@@ -119,10 +120,10 @@ int do_socket(struct request *it)
 	return OK;
 }
 
-int do_dial(struct request *it)
+static int dial(const char *word, int announce)
 {
 	char *end;
-	long port = strtol(it->paths[0], &end, 10);
+	long port = strtol(word, &end, 10);
 	int fd;
 
 	if (*end || port < 1 || port > MOST_PORT)
@@ -131,6 +132,17 @@ int do_dial(struct request *it)
 	fd = reach_port((int)port);
 	if (fd < 0)
 		return failed("the port");
-	carry(fd);
+	if (!announce || write(STDOUT_FILENO, "+", 1) == 1)
+		carry(fd);
 	return OK;
+}
+
+int do_dial(struct request *it)
+{
+	return dial(it->paths[0], 0);
+}
+
+int do_port(struct request *it)
+{
+	return dial(it->paths[0], 1);
 }

@@ -168,6 +168,10 @@ class BoxedRuntime:
         """Not needed here."""
         raise AssertionError(f"nobody connects here: {path}")
 
+    def port(self, number: int) -> AbstractAsyncContextManager[ByteConnection]:
+        """Not needed here."""
+        raise AssertionError(f"nobody connects here: {number}")
+
     def request_handover(
         self, path: str, query: tuple[tuple[str, str], ...] = ()
     ) -> AbstractAsyncContextManager[HandoverLink | None]:

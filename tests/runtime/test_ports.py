@@ -10,7 +10,8 @@ from aiohttp import ClientWebSocketResponse, WSMsgType, WSServerHandshakeError
 
 from atoll.runtime.api.ports import NOBODY
 from atoll.runtime.ports import MAX_CONNECTIONS
-from atoll.wire.contract.ports import END, list_ports
+from atoll.wire.contract.journal import CODE_HEADER
+from atoll.wire.contract.ports import CONNECTIONS_PATH, END, list_ports
 from tests.runtime.stage import Runtime, Watcher, runtime
 
 ECHO = """
@@ -99,6 +100,20 @@ async def test_port_at_which_nobody_listens_is_told_by_its_close() -> None:
         async with dialled(rt, port) as ws:
             assert await all_of(ws) == b""
             assert ws.close_code == NOBODY
+
+
+async def test_connection_is_upgraded_only_where_somebody_listens() -> None:
+    async with runtime() as rt:
+        async with listening(rt) as port:
+            url = f"http://runtime{CONNECTIONS_PATH}/{port}"
+            async with rt.client.ws_connect(url) as ws:
+                await ws.send_bytes(b"hello")
+                assert await ws.receive_bytes(timeout=30) == b"hello"
+        with pytest.raises(WSServerHandshakeError) as refused:
+            await rt.client.ws_connect(url)
+        assert refused.value.status == 409
+        assert refused.value.headers is not None
+        assert refused.value.headers[CODE_HEADER] == "nobody_listens"
 
 
 async def test_connections_at_once_are_each_their_own() -> None:

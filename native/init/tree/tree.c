@@ -17,7 +17,7 @@ static const struct {
              {"move", 2, do_move},     {"commit", 2, do_commit}, {"remove", 1, do_remove},
              {"tar", 1, do_tar},       {"untar", 1, do_untar},   {"watch", 1, do_watch},
              {"dial", 1, do_dial},     {"total", 1, do_total},   {"search", 2, do_search},
-             {"listening", 0, do_listening}, {"socket", 1, do_socket}};
+             {"listening", 0, do_listening}, {"socket", 1, do_socket}, {"port", 1, do_port}};
 
 static int flag(struct request *it, const char *name)
 {

@@ -40,7 +40,7 @@ int do_list(struct request *), do_stat(struct request *), do_mkdir(struct reques
 int do_move(struct request *), do_commit(struct request *), do_remove(struct request *);
 int do_tar(struct request *), do_untar(struct request *), do_watch(struct request *);
 int do_dial(struct request *), do_total(struct request *), do_search(struct request *);
-int do_listening(struct request *), do_socket(struct request *);
+int do_listening(struct request *), do_socket(struct request *), do_port(struct request *);
 int make_parents(int root, const char *path);
 
 #endif

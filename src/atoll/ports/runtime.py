@@ -173,6 +173,10 @@ class RuntimeClient(Protocol):
         """
         ...
 
+    def port(self, number: int) -> AbstractAsyncContextManager[ByteConnection]:
+        """Connect to a port of the sandbox's loopback. Raises as `socket`."""
+        ...
+
     def request_handover(
         self, path: str, query: tuple[tuple[str, str], ...] = ()
     ) -> AbstractAsyncContextManager[HandoverLink | None]:

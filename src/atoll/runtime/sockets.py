@@ -1,4 +1,5 @@
-"""Unix sockets of a sandbox's files, connected inside by a process of its own for each connection.
+"""Unix sockets of a sandbox's files and ports of its loopback, connected inside by a process of its
+own for each connection, which is yielded once it is connected.
 
 A socket is opened beneath the workspace or the home like any file, and never by an abstract name.
 """
@@ -19,8 +20,8 @@ CONNECT_SECONDS = 10.0
 
 
 class Sockets:
-    """Connections to sockets inside, at most `MAX_CONNECTIONS` at a time; `home` is that of the
-    sandbox's user."""
+    """Connections to sockets and ports inside, at most `MAX_CONNECTIONS` at a time; `home` is that
+    of the sandbox's user."""
 
     def __init__(self, spawner: Spawner, home: str) -> None:
         self._spawner = spawner
@@ -33,12 +34,25 @@ class Sockets:
         Raises what opening a file raises, `Conflict` when nothing listens there."""
         root, relative = named_place(path, self._home)
         roots = () if root == WORKSPACE else ("--root", root)
-        what = f"connect to {to_json_text(path)!r}"
+        async with self._start(
+            *roots, "socket", "--", relative, what=f"connect to {to_json_text(path)!r}"
+        ) as tool:
+            yield tool
+
+    @contextlib.asynccontextmanager
+    async def connect_port(self, port: int) -> AsyncIterator[Tool]:
+        """Yield a process as `connect` does, of a port. Raises `Conflict` when nothing listens
+        there."""
+        async with self._start("port", "--", str(port), what=f"connect to port {port}") as tool:
+            yield tool
+
+    @contextlib.asynccontextmanager
+    async def _start(self, *args: str, what: str) -> AsyncIterator[Tool]:
         if self._open >= MAX_CONNECTIONS:
-            raise LimitReached(f"{MAX_CONNECTIONS} connections to sockets are open: close one")
+            raise LimitReached(f"{MAX_CONNECTIONS} connections inside are open: close one")
         self._open += 1
         try:
-            async with start(self._spawner, *roots, "socket", "--", relative, what=what) as tool:
+            async with start(self._spawner, *args, what=what) as tool:
                 await _wait_until_connected(tool, what)
                 yield tool
         finally:

@@ -186,6 +186,11 @@ def test_forwards_reach_the_sandbox_and_nothing_else(
         told = subprocess.run(words, input=asked, capture_output=True, timeout=SECONDS, check=False)
         assert b"SSH-" not in told.stdout
         assert told.stdout == b""
+    # As by OpenSSH's own server: the channel is not opened, and closed then.
+    words = [*ada.words("ssh", "-o", "LogLevel=INFO", "-W", "localhost:9"), f"{box}@gateway"]
+    told = subprocess.run(words, input=asked, capture_output=True, timeout=SECONDS, check=False)
+    assert b"open failed: connect failed" in told.stderr
+    assert b"nothing listens there" in told.stderr
 
 
 @contextmanager

@@ -397,6 +397,18 @@ def test_dial_passes_bytes_and_their_end_both_ways(tool: Run, family: str, host:
     assert b"".join(heard) == b"x" * 300_000
 
 
+def test_port_says_first_that_it_is_connected(tool: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        serving = threading.Thread(target=lambda: listening.accept()[0].close())
+        serving.start()
+        done = tool("port", "--", str(listening.getsockname()[1]))
+        serving.join(20)
+        port = listening.getsockname()[1]
+    assert (done.returncode, done.stdout) == (0, b"+")
+    assert complaint(tool("port", "--", str(port))) == (65, errno.ECONNREFUSED)
+    assert tool("port", "--", "x").returncode == 64
+
+
 @pytest.mark.parametrize("port", ["0", "65536", "x", "-1", "80x", ""])
 def test_dial_of_no_port_is_refused(tool: Run, port: str) -> None:
     assert tool("dial", "--", port).returncode == 64

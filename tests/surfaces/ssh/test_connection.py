@@ -26,6 +26,12 @@ class Login:
             raise Conflict("nothing listens there")
         yield Mock()
 
+    @asynccontextmanager
+    async def port(self, number: int) -> AsyncIterator[ByteConnection]:
+        if number == 9:
+            raise Conflict("nothing listens there")
+        yield Mock()
+
 
 @pytest.fixture
 def connection() -> Connection:
@@ -42,14 +48,24 @@ def reports(connection: Connection) -> list[str]:
 
 
 @pytest.mark.parametrize("host", ["10.0.0.1", "169.254.169.254", "x" * 5000, "localhost.evil"])
-def test_forward_that_is_refused_is_not_reported(connection: Connection, host: str) -> None:
-    with pytest.raises(asyncssh.ChannelOpenError):
-        connection.connection_requested(host, 80, "", 0)
+async def test_forward_elsewhere_is_prohibited_and_not_reported(
+    connection: Connection, host: str
+) -> None:
+    with pytest.raises(asyncssh.ChannelOpenError) as refused:
+        await connection.connection_requested(host, 80, "", 0)
+    assert refused.value.code == asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED
     assert reports(connection) == []
 
 
-def test_forward_that_is_opened_is_reported_once(connection: Connection) -> None:
-    connection.connection_requested("localhost", 8000, "", 0)
+async def test_forward_where_nobody_listens_fails_at_its_open(connection: Connection) -> None:
+    with pytest.raises(asyncssh.ChannelOpenError) as refused:
+        await connection.connection_requested("localhost", 9, "", 0)
+    assert refused.value.code == asyncssh.OPEN_CONNECT_FAILED
+    assert reports(connection) == []
+
+
+async def test_forward_that_is_opened_is_reported_once(connection: Connection) -> None:
+    await connection.connection_requested("localhost", 8000, "", 0)
     assert reports(connection) == ["localhost:8000"]
 
 

@@ -44,7 +44,7 @@ from atoll.wire.contract.call import Query, RuntimeCall
 from atoll.wire.contract.exec_pipe import PATH as PIPE_PATH
 from atoll.wire.contract.exec_pipe import PipeBody
 from atoll.wire.contract.journal import CODE_HEADER, FALLING_ASLEEP
-from atoll.wire.contract.ports import SOCKETS_PATH
+from atoll.wire.contract.ports import CONNECTIONS_PATH, SOCKETS_PATH
 from atoll.wire.http.unreadable import UNREADABLE
 
 T = TypeVar("T")
@@ -253,6 +253,13 @@ class _HttpRuntimeClient:
         """Connect to a socket inside. Raises the error for which the runtime refuses it."""
         query = (("path", path),)
         async with self._attach(SOCKETS_PATH, query, _refused_connection) as channel:
+            yield ChannelConnection(channel)
+
+    @asynccontextmanager
+    async def port(self, number: int) -> AsyncIterator[ChannelConnection]:
+        """Connect to a port inside. Raises the error for which the runtime refuses it."""
+        path = f"{CONNECTIONS_PATH}/{number}"
+        async with self._attach(path, (), _refused_connection) as channel:
             yield ChannelConnection(channel)
 
     def request_handover(

@@ -1,5 +1,6 @@
 """`GET /ports`, the ports on which something listens; `WS /ports/{port}`, a connection to one; and
-`WS /sockets?path=`, a connection to a socket among the files.
+`WS /sockets?path=`, a connection to a socket among the files. `WS /connections/{port}` refuses
+a port where nobody listens before the upgrade.
 
 Binary frames are the connection's bytes, as they are (nothing is redacted: what listens there is
 a program's own interface). The text frame `end` from the client says that it sends no more.
@@ -17,7 +18,8 @@ from atoll.domain.errors import Invalid
 from atoll.domain.network.forwarded_port import read_port
 from atoll.runtime.api.parts import parts_of
 from atoll.runtime.api.requests import answer
-from atoll.wire.contract.ports import END, SOCKETS_PATH, PortList
+from atoll.runtime.files.tool import Tool
+from atoll.wire.contract.ports import CONNECTIONS_PATH, END, SOCKETS_PATH, PortList
 
 CHUNK_BYTES = 64 * 1024
 MAX_FRAME_BYTES = 2**20
@@ -32,6 +34,7 @@ def routes() -> list[web.RouteDef]:
         web.get("/ports", _list),
         web.get("/ports/{port}", _dial),
         web.get(SOCKETS_PATH, _connect),
+        web.get(CONNECTIONS_PATH + "/{port}", _connect_port),
     ]
 
 
@@ -57,10 +60,26 @@ async def _connect(request: web.Request) -> web.StreamResponse:
     parts = parts_of(request)
     client = _prepared(request)
     async with parts.sockets.connect(request.query.get("path", "")) as tool:
-        await client.prepare(request)
-        parts.activity.touch()
-        await _relay_bytes(client, tool, parts.activity.use)
-        await client.close()
+        return await _relay_tool(request, client, tool)
+
+
+async def _connect_port(request: web.Request) -> web.StreamResponse:
+    """Connect to a port; a refusal comes before the upgrade."""
+    port = read_port(request.match_info["port"])
+    client = _prepared(request)
+    async with parts_of(request).sockets.connect_port(port) as tool:
+        return await _relay_tool(request, client, tool)
+
+
+async def _relay_tool(
+    request: web.Request, client: web.WebSocketResponse, tool: Tool
+) -> web.StreamResponse:
+    """Pass bytes between a caller and a tool that is connected."""
+    parts = parts_of(request)
+    await client.prepare(request)
+    parts.activity.touch()
+    await _relay_bytes(client, tool, parts.activity.use)
+    await client.close()
     return client
 
 

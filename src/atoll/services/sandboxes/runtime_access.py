@@ -118,6 +118,12 @@ class SandboxClient:
             yield connection
 
     @asynccontextmanager
+    async def port(self, number: int) -> AsyncIterator[ByteConnection]:
+        """Connect to a port inside; opened again as by `attach`."""
+        async with self._opened(lambda client: client.port(number)) as connection:
+            yield connection
+
+    @asynccontextmanager
     async def _opened(
         self,
         connect: Callable[[RuntimeClient], AbstractAsyncContextManager[T]],

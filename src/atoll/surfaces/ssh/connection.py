@@ -3,8 +3,9 @@
 import asyncio
 import base64
 import re
+from collections.abc import Awaitable
 from contextlib import suppress
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 import asyncssh
 
@@ -17,6 +18,8 @@ from atoll.surfaces.ssh.login import Login
 from atoll.surfaces.ssh.sessions import Session
 from atoll.surfaces.ssh.tries import Progress, Tries
 from atoll.wire.contract.ssh import LoginClaim, LoginGrant, ReportKind
+
+T = TypeVar("T")
 
 MAX_TRIES: Final = 12
 """The keys that a client may present before its connection ends."""
@@ -185,18 +188,18 @@ class Connection(asyncssh.SSHServer):
         """Connect to a port of the sandbox's own loopback, and to nothing else."""
         del orig_host, orig_port
         self._count_channel()
-        session = open_port(self._login, dest_host, dest_port, self._uncount)
-        self.gateway.report(self, "ssh.forwarded", to=f"{dest_host[:100]}:{dest_port}")
-        return session
+        opening = open_port(self._login, dest_host, dest_port, self._uncount)
+        return self._report_opened(opening, f"{dest_host[:100]}:{dest_port}")
 
     def unix_connection_requested(self, dest_path: str) -> Any:
         """Connect to a socket in the sandbox's workspace or home."""
         self._count_channel()
-        return self._open_socket(dest_path)
+        opening = open_socket(self._login, dest_path, self._uncount)
+        return self._report_opened(opening, dest_path[:200])
 
-    async def _open_socket(self, path: str) -> Any:
-        session = await open_socket(self._login, path, self._uncount)
-        self.gateway.report(self, "ssh.forwarded", to=path[:200])
+    async def _report_opened(self, opening: Awaitable[T], to: str) -> T:
+        session = await opening
+        self.gateway.report(self, "ssh.forwarded", to=to)
         return session
 
     @property

@@ -7,49 +7,39 @@ forward leads to the host, to the metadata of a cloud, or to another sandbox.
 import asyncio
 import ipaddress
 from collections.abc import Callable, Coroutine
-from contextlib import AsyncExitStack, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from typing import Final
 
 import asyncssh
 from asyncssh.stream import SSHTCPStreamSession, SSHUNIXStreamSession
 
-from atoll.domain.errors import AtollError, Forbidden
+from atoll.domain.errors import AtollError, Forbidden, Invalid
 from atoll.domain.network.forwarded_port import read_port
-from atoll.ports.runtime import ByteConnection, Channel
+from atoll.ports.runtime import ByteConnection
 from atoll.surfaces.ssh.login import Login
 
 CHUNK_BYTES: Final = 128 * 1024
-END: Final = "end"
-"""The text frame after which nothing more is sent."""
 
 _PROHIBITED: Final = asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED
 _FAILED: Final = asyncssh.OPEN_CONNECT_FAILED
 
-Streams = tuple[asyncssh.SSHReader[bytes], asyncssh.SSHWriter[bytes]]
+Serve = Callable[
+    [asyncssh.SSHReader[bytes], asyncssh.SSHWriter[bytes]], Coroutine[None, None, None]
+]
 
 
-def open_port(
+async def open_port(
     login: Login, host: str, port: int, closed: Callable[[], None]
 ) -> SSHTCPStreamSession[bytes]:
-    """Return a session to a port of the loopback. Raises `ChannelOpenError` with a sentence."""
-    try:
-        login.check("forward")
+    """Connect to a port of the loopback; returns the session. Raises `ChannelOpenError` with a
+    sentence, as `open_socket`."""
+
+    def connect() -> AbstractAsyncContextManager[ByteConnection]:
         if not _is_loopback(host):
-            raise asyncssh.ChannelOpenError(
-                _PROHIBITED, f"forwards lead to the sandbox's own localhost only, not to {host!r}"
-            )
-        number = read_port(str(port))
-    except AtollError as error:
-        closed()
-        raise asyncssh.ChannelOpenError(_PROHIBITED, error.message) from error
-    except asyncssh.ChannelOpenError:
-        closed()
-        raise
+            raise Forbidden(f"forwards lead to the sandbox's own localhost only, not to {host!r}")
+        return login.port(read_port(str(port)))
 
-    async def serve(reader: asyncssh.SSHReader[bytes], writer: asyncssh.SSHWriter[bytes]) -> None:
-        await _serve(login, f"/ports/{number}", (reader, writer), closed)
-
-    return SSHTCPStreamSession(serve)
+    return SSHTCPStreamSession(await _connect(login, connect, closed))
 
 
 async def open_socket(
@@ -57,12 +47,22 @@ async def open_socket(
 ) -> SSHUNIXStreamSession[bytes]:
     """Connect to a socket inside; returns the session. Raises `ChannelOpenError` with a
     sentence."""
+    return SSHUNIXStreamSession(await _connect(login, lambda: login.socket(path), closed))
+
+
+async def _connect(
+    login: Login,
+    connect: Callable[[], AbstractAsyncContextManager[ByteConnection]],
+    closed: Callable[[], None],
+) -> Serve:
+    """Return what serves a connection inside, which is made before: a refusal is one of the
+    channel."""
     async with AsyncExitStack() as opened:
         opened.callback(closed)
         try:
             login.check("forward")
-            inside = await opened.enter_async_context(login.socket(path))
-        except Forbidden as error:
+            inside = await opened.enter_async_context(connect())
+        except (Forbidden, Invalid) as error:
             raise asyncssh.ChannelOpenError(_PROHIBITED, error.message) from error
         except AtollError as error:
             raise asyncssh.ChannelOpenError(_FAILED, error.message) from error
@@ -74,7 +74,7 @@ async def open_socket(
             with suppress(OSError, asyncssh.Error):
                 writer.close()
 
-    return SSHUNIXStreamSession(serve)
+    return serve
 
 
 def _is_loopback(host: str) -> bool:
@@ -84,25 +84,6 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-async def _serve(
-    login: Login,
-    path: str,
-    streams: Streams,
-    closed: Callable[[], None],
-) -> None:
-    """Pass bytes both ways until the inside ends, or the client is gone."""
-    reader, writer = streams
-    try:
-        async with login.channel(path) as channel:
-            await _relay(writer, _send(reader, channel), _receive(channel, writer))
-    except* (AtollError, OSError, asyncssh.Error):
-        pass  # its client reads the end of the connection, as from a server that is not there
-    finally:
-        with suppress(OSError, asyncssh.Error):
-            writer.close()
-        closed()
 
 
 async def _relay(
@@ -133,18 +114,3 @@ async def _read(inside: ByteConnection, writer: asyncssh.SSHWriter[bytes]) -> No
         async for data in inside:
             writer.write(data)
             await writer.drain()
-
-
-async def _send(reader: asyncssh.SSHReader[bytes], channel: Channel) -> None:
-    with suppress(AtollError, OSError, asyncssh.Error):
-        while data := await reader.read(CHUNK_BYTES):
-            await channel.send(data)
-        await channel.send(END)
-
-
-async def _receive(channel: Channel, writer: asyncssh.SSHWriter[bytes]) -> None:
-    with suppress(OSError, asyncssh.Error):
-        async for frame in channel:
-            if isinstance(frame, bytes):
-                writer.write(frame)
-                await writer.drain()

@@ -1,7 +1,7 @@
 """A login of one SSH connection: who it is, what it may do, and the way into its sandbox."""
 
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Final
 
 from msgspec.structs import replace
@@ -90,13 +90,26 @@ class Login:
     @asynccontextmanager
     async def socket(self, path: str) -> AsyncIterator[ByteConnection]:
         """Yield a connection to a unix socket inside. Raises what refuses it."""
+        async with self._connect(lambda client: client.socket(path)) as inside:
+            yield inside
+
+    @asynccontextmanager
+    async def port(self, number: int) -> AsyncIterator[ByteConnection]:
+        """Yield a connection to a port of the loopback inside. Raises what refuses it."""
+        async with self._connect(lambda client: client.port(number)) as inside:
+            yield inside
+
+    @asynccontextmanager
+    async def _connect(
+        self, connect: Callable[[RuntimeClient], AbstractAsyncContextManager[ByteConnection]]
+    ) -> AsyncIterator[ByteConnection]:
         async with AsyncExitStack() as stack:
             try:
                 way = await self.way()
-                inside = await stack.enter_async_context(self._client(way).socket(path))
+                inside = await stack.enter_async_context(connect(self._client(way)))
             except (NoConnection, Unavailable):
                 way = await self.way(fresh=True)
-                inside = await stack.enter_async_context(self._client(way).socket(path))
+                inside = await stack.enter_async_context(connect(self._client(way)))
             yield inside
 
     @asynccontextmanager

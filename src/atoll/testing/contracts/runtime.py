@@ -222,6 +222,14 @@ class RuntimeClientsContract:
                 pass
         assert refused.value.code == "no_such_file"
 
+    async def test_port_where_nobody_listens_is_refused(
+        self, clients: RuntimeClients, running: Reachability
+    ) -> None:
+        with pytest.raises(Conflict) as refused:
+            async with clients.client(running).port(9):
+                pass
+        assert refused.value.code == "nobody_listens"
+
     async def test_request_of_a_worker_has_one_receipt_which_its_spool_holds(
         self, clients: RuntimeClients, working: Reachability
     ) -> None:
@@ -280,4 +288,7 @@ async def _assert_unavailable(client: RuntimeClient) -> None:
             pass
     with pytest.raises(Unavailable):
         async with client.socket(SOCKET):
+            pass
+    with pytest.raises(Unavailable):
+        async with client.port(9):
             pass

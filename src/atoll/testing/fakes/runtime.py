@@ -28,7 +28,7 @@ from atoll.services.provisioning.seeds import SEED
 from atoll.wire.contract.call import Query, RuntimeCall
 from atoll.wire.contract.exec_pipe import PATH as PIPE_PATH
 from atoll.wire.contract.exec_pipe import SIGNALS, OutputEnd, PipeBody, ProgramExit, Stream
-from atoll.wire.contract.ports import SOCKETS_PATH
+from atoll.wire.contract.ports import CONNECTIONS_PATH, SOCKETS_PATH
 from atoll.wire.contract.terminals import End
 
 T = TypeVar("T")
@@ -205,7 +205,8 @@ class FakeRuntimes:
 
     `answers` holds status and document by method and path; the health and the journal are answered
     of themselves, and anything else is not found. `terminals` names the paths that can be attached
-    to, `sockets` the sockets inside. Whatever a pipe runs is a `FakePipe`; `pipes` lists that.
+    to, `sockets` the sockets inside, `listening` the ports. Whatever a pipe runs is a `FakePipe`;
+    `pipes` lists that.
     `calls` lists the requests. `gate`, when set, holds back every answer until a test sets the
     event. Nothing answers while `down`. `health` is what the health says besides, and `wall` the
     answer to a probe of the wall. `workers` are served by id. `programs` are the agents whose
@@ -215,6 +216,7 @@ class FakeRuntimes:
     calls: list[RuntimeCall[Any]] = field(default_factory=list)
     pipes: list[PipeBody] = field(default_factory=list)
     sockets: set[str] = field(default_factory=set)
+    listening: set[int] = field(default_factory=set)
     answers: dict[tuple[str, str], tuple[int, object]] = field(default_factory=dict)
     journal: list[dict[str, object]] = field(default_factory=list)
     terminals: set[str] = field(default_factory=set)
@@ -288,11 +290,17 @@ class FakeRuntimes:
         self._check(SOCKETS_PATH)
         if path not in self.sockets:
             raise NotFound("There is no such socket.", code="no_such_file")
-        connection = FakeConnection()
-        try:
+        async with _connection() as connection:
             yield connection
-        finally:
-            await connection.close()
+
+    @asynccontextmanager
+    async def port(self, number: int) -> AsyncIterator[ByteConnection]:
+        """See the port."""
+        self._check(f"{CONNECTIONS_PATH}/{number}")
+        if number not in self.listening:
+            raise Conflict("Nothing listens there.", code="nobody_listens")
+        async with _connection() as connection:
+            yield connection
 
     @asynccontextmanager
     async def request_handover(
@@ -385,3 +393,12 @@ def probe_answer(text: str) -> bytes:
 def _check_path(path: str) -> None:
     if not path.startswith("/") or {".", ".."} & set(path.split("/")):
         raise Invalid(f"{path!r} is not a path of the runtime contract")
+
+
+@asynccontextmanager
+async def _connection() -> AsyncIterator[FakeConnection]:
+    connection = FakeConnection()
+    try:
+        yield connection
+    finally:
+        await connection.close()

@@ -7,6 +7,9 @@ import msgspec
 from atoll.wire.contract.call import RuntimeCall, json_call
 
 SOCKETS_PATH: Final = "/sockets"
+CONNECTIONS_PATH: Final = "/connections"
+"""Beneath it the ports: a connection to one, refused where nobody listens."""
+
 END: Final = "end"
 """Text frame of a client on a connection: it sends no more bytes."""
 
