@@ -25,12 +25,17 @@ class Sandboxes(PlainSandboxes):
         return self._transport.read(Sandbox, get("sandboxes", name, query=wait))
 
     def list(
-        self, *, states: tuple[str, ...] = (), archived: bool | None = None
+        self,
+        *,
+        states: tuple[str, ...] = (),
+        archived: bool | None = None,
+        harness: str | None = None,
     ) -> Iterator[Sandbox]:
         """Yield the sandboxes, those in one of `states` when any is given. With `archived`, only
-        those that are, or are not."""
+        those that are, or are not; with `harness`, only those that it made."""
         only = () if archived is None else (("archived", str(archived).lower()),)
-        query = (*(("state", state) for state in states), *only)
+        of = () if harness is None else (("harness", harness),)
+        query = (*(("state", state) for state in states), *only, *of)
         page = self._transport.read(SandboxPage, get("sandboxes", query=query))
         yield from page.sandboxes
         while page.next:

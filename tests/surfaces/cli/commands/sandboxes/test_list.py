@@ -155,3 +155,13 @@ def test_notice_of_an_end_offers_only_time_that_the_profile_allows(
     server.add("box", ends_soon=True, expires_at=AT, max_expires_at=most, profile=profile)
     said = cli("list")
     assert (said.out + said.err).rstrip().endswith(expected)
+
+
+def test_list_of_a_harness_asks_the_server_for_its_sandboxes_alone(
+    cli: Cli, server: Scripted
+) -> None:
+    server.add("one")
+    assert cli("list", "--harness", "a&state=failed").code == 0
+    (seen,) = server.requests("GET", "/v1/sandboxes")
+    assert seen.query["harness"] == "a&state=failed"
+    assert "state" not in seen.query

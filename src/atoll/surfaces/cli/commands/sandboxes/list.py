@@ -28,6 +28,7 @@ _CLEAR = "\x1b[H\x1b[2J"
 @click.command("list")
 @click.option("--state", "states", multiple=True, help="Only these states; may be repeated.")
 @sandbox_option("--task", help="Only those that got the same task as NAME.")
+@click.option("--harness", metavar="NAME", help="Only those that this harness made.")
 @click.option("--archived", is_flag=True, help="Those that were archived, instead.")
 @click.option("-w", "--watch", is_flag=True, help="Show the list again at each change.")
 @utc_option()
@@ -39,6 +40,7 @@ def command(
     *,
     states: tuple[str, ...],
     task: str | None,
+    harness: str | None,
     archived: bool,
     watch: bool,
     as_json: bool,
@@ -46,7 +48,7 @@ def command(
     """List the sandboxes and what their agents do."""
     api = invocation.api()
     group = None if task is None else _group(api, task)
-    chosen = _Selection(api, states, group, archived)
+    chosen = _Selection(api, states, group, archived, harness)
     if watch:
         _watch(chosen, as_json=as_json)
     else:
@@ -69,10 +71,13 @@ class _Selection:
     states: tuple[str, ...]
     group: str | None
     archived: bool
+    harness: str | None
 
     def read(self) -> list[Sandbox]:
         """Return them as they are now."""
-        sandboxes = self.api.sandboxes.list(states=self.states, archived=self.archived)
+        sandboxes = self.api.sandboxes.list(
+            states=self.states, archived=self.archived, harness=self.harness
+        )
         return [sandbox for sandbox in sandboxes if self.group in (None, sandbox.task.group)]
 
 
