@@ -84,13 +84,13 @@ def test_control_plane_killed_amid_everything_is_not_noticed(
         until(lambda: got.exists() and got.stat().st_size > 0, bool)
         ada.server.kill()
         assert fetching.poll() is None, "the transfer ended before the kill"
+        rest = flooding.stdout.read()
+        assert fetching.wait(SECONDS) == flooding.wait(SECONDS) == 0
         with subprocess.Popen(
             [*ada.words(), f"{box}@gateway", "echo waited"], stdout=subprocess.PIPE
         ) as waiting:
             assert answered(client, b"during") == b"gnirud"
             assert ada.run(box, "echo on", options=options).stdout == b"on\n"
-            rest = flooding.stdout.read()
-            assert fetching.wait(SECONDS) == flooding.wait(SECONDS) == 0
             assert waiting.poll() is None, "a login came through without a control plane"
             ada.server.start(port=None)
             assert waiting.communicate(timeout=SECONDS)[0] == b"waited\n"

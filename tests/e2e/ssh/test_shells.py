@@ -23,8 +23,8 @@ def test_a_shell_types_resizes_and_exits(ada: SshClient, box: str) -> None:
         shell.type(b"echo here-$((40+2)) $TERM; stty size\r")
         shell.await_text(b"here-42")
         shell.await_text(b"24 80")
-        shell.type(b"sleep 1000\r")
-        shell.await_text(b"sleep 1000")
+        shell.type(b"sh -c 'echo begun-$((3+3)); exec sleep 1000'\r")
+        shell.await_text(b"begun-6")
         shell.type(b"\x03")
         shell.type(b"exit 7\r")
         assert shell.await_end() == 7

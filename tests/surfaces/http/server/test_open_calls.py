@@ -111,6 +111,7 @@ async def test_connections_of_one_login_are_looked_at_together(
 
     monkeypatch.setattr(rate_limits, "MAX_OPEN_OF_GUEST", 100)
     monkeypatch.setattr(guard, "RECHECK_SECONDS", 0.05)
+    monkeypatch.setattr(guard, "SAME_LOOK_SECONDS", 60.0)
     async with aiohttp.ClientSession() as session, AsyncExitStack() as stack:
         board = await _guest(atoll, session)
         sockets = [await stack.enter_async_context(session.ws_connect(board)) for _ in range(10)]
